@@ -212,28 +212,16 @@ final class ConnectionLoop {
     func receive(_ message: FanOutMessage) {
         let now = eventLoop.now
         fanOut.moment = EventLoop.microseconds
-        switch message {
-        case .joined(let id, let answer):
-            fanOut.advance(to: answer.sequence)
-            // It may have gone meanwhile; its unsubscription is on the way.
-            connections[id]?.joined(answer)
-        case .page(let id, let answer):
-            fanOut.advance(to: answer.sequence)
-            connections[id]?.subscription?.page(answer, now: now)
-        case .fresh(let id, let cursor): connections[id]?.subscription?.fresh(cursor, now: now)
+        switch fanOut.receive(message, now: now, subscription: { connections[$0]?.subscription }) {
+        case .nothing: break
+        // It may have gone meanwhile; its unsubscription is on the way.
+        case .joined(let id, let answer): connections[id]?.joined(answer)
+        case .delivered(let events):
+            if fanOut.owesAnswers, !isAnswering { answerPolls() }
+            if backlog.remove(events) { ingest.post(.caughtUp) }
+        case .walk: walkAll()
         case .snapshotCursor(let id, let answer): connections[id]?.archiveAnswered(answer)
         case .archive(let id, let reply): connections[id]?.archiveAnswered(reply)
-        case .read(let notice): fanOut.read(notice, now: now)
-        case .events(let batch, let sequence):
-            _ = fanOut.deliver(batch, sequence: sequence, now: now)
-            if fanOut.owesAnswers, !isAnswering { answerPolls() }
-            if backlog.remove(batch.reduce(0) { $0 + $1.events.count }) { ingest.post(.caughtUp) }
-        case .reset(let why, let sequence, let cursors):
-            fanOut.reset(why, sequence: sequence, cursors: cursors)
-            walkAll()
-        case .source(let state):
-            fanOut.sourceState = state
-            walkAll()
         }
     }
 

@@ -40,14 +40,11 @@ final class CatchUp<Port: SubscriberPort> {
 /// How a stream that is behind becomes live: it writes slices that the others of its group got in the last seconds, or pages
 /// of the log. Each is asked for when the one before has left the socket; nothing is queued for the stream meanwhile.
 extension LiveStream {
-    /// Events of one page: about as much as a socket's buffer takes.
-    static var eventsPerPage: Int { 256 }
-
     /// The page that the stream asks ingest for. With `mode=changed` the client is told no more than that there is something.
     var pageRequest: PageRequest {
         PageRequest(
-            limit: changed == nil ? Self.eventsPerPage : 1, entities: form.entities, withCursors: form.needsCursors,
-            alwaysFresh: changed != nil)
+            limit: changed == nil ? fanOut.policy.eventsPerPage : 1, entities: form.entities,
+            withCursors: form.needsCursors, alwaysFresh: changed != nil)
     }
 
     func fallBehind(_ now: UInt64) {

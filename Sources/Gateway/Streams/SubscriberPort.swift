@@ -47,6 +47,8 @@ protocol SubscriberPort: AnyObject {
 struct StreamPolicy: Sendable {
     /// Handed to one socket before it has taken any of it.
     var maximumPendingBytes = 64 * 1024
+    /// Of one page for a stream that is behind: about as much as a socket's buffer takes.
+    var eventsPerPage = 256
     /// How long a stream may be behind.
     var maximumLagMilliseconds: UInt64 = 30_000
     var changedIntervalMilliseconds: UInt64 = 1_000

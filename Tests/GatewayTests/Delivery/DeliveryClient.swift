@@ -1,6 +1,5 @@
 import HTTP
 import LiveUpdates
-import Testing
 import WebSocket
 
 @testable import Gateway
@@ -26,6 +25,7 @@ final class DeliveryClient: SubscriberPort {
     private let hasControls: Bool
     private let isPoll: Bool
     private var wakesAt: UInt64?
+    private var isLeaving = false
     /// What it is given: behind this cursor; where that names no partition, behind this event.
     private var cursor: Cursor?
     private var behind = 0
@@ -82,6 +82,16 @@ final class DeliveryClient: SubscriberPort {
 
     func leave() { if !hasEnded { subscription?.end() } }
 
+    /// Its loop has gone over it behind a reset.
+    func settle() {
+        guard !hasEnded else { return }
+        subscription?.settle(now: node.now)
+        guard node.mutant == .leavesGroup, case .stream(let stream) = subscription, stream.isLive else { return }
+        isLeaving = true
+        stream.end()
+        isLeaving = false
+    }
+
     func wake() {
         guard !hasEnded, let due = wakesAt, due <= node.now else { return }
         wakesAt = nil
@@ -92,7 +102,7 @@ final class DeliveryClient: SubscriberPort {
         guard pendingBytes > 0, case .stream(let stream) = subscription, !hasEnded else { return }
         if isBlocked { return stream.blocked(now: node.now) }
         pendingBytes = 0
-        stream.drained(now: node.now)
+        if node.mutant != .forgetsDrained { stream.drained(now: node.now) }
     }
 
     // MARK: - The judge
@@ -131,8 +141,8 @@ final class DeliveryClient: SubscriberPort {
 
     private func take(_ numbers: [Int]) {
         for number in numbers {
-            #expect(number > received.last ?? -1, "\(place): event \(number) behind \(received)")
-            #expect(concerns(node.events[number]), "\(place): event \(number) is not owed")
+            node.expect(number > received.last ?? -1, "\(place): event \(number) behind \(received)")
+            node.expect(concerns(node.events[number]), "\(place): event \(number) is not owed")
             received.append(number)
         }
     }
@@ -140,17 +150,18 @@ final class DeliveryClient: SubscriberPort {
     private func expectNothingOwed(before at: Cursor) {
         for event in node.events where isOwed(event) && !received.contains(event.number) {
             guard let position = at.positions.first(where: { $0.partition == event.partition }) else { continue }
-            #expect(event.offset >= position.offset, "\(place): a cursor behind event \(event.number), which is owed")
+            node.expect(
+                event.offset >= position.offset, "\(place): a cursor behind event \(event.number), which is owed")
         }
     }
 
     /// Nothing happens any more.
     func expectNothingOwed() {
         guard !hasEnded else { return }
-        #expect(hasJoined && !isOwedReset, "\(place): it was not told of a reset")
-        #expect(!isPoll, "\(place): a poll was not answered")
+        node.expect(hasJoined && !isOwedReset, "\(place): it was not told of a reset")
+        node.expect(!isPoll, "\(place): a poll was not answered")
         let owed = node.events.filter(isOwed).map(\.number)
-        #expect(received == owed, "\(place): \(received) came, and \(owed) were owed")
+        node.expect(received == owed, "\(place): \(received) came, and \(owed) were owed")
     }
 
     // MARK: - The port
@@ -158,7 +169,7 @@ final class DeliveryClient: SubscriberPort {
     func isOf(_ person: String) -> Bool { false }
 
     func write(_ bytes: [UInt8]) {
-        #expect(!hasEnded, "\(place): bytes behind the end")
+        node.expect(!hasEnded, "\(place): bytes behind the end")
         pendingBytes += bytes.count
         for text in receiver.receive(bytes) { read(text) }
     }
@@ -166,19 +177,23 @@ final class DeliveryClient: SubscriberPort {
     func subscribe(_ account: Account, _ request: JoinRequest) { node.post(.subscribe(subscriber, request)) }
 
     func unsubscribe(_ account: Account, withCursors: Bool) {
-        #expect(!hasEnded, "\(place): it left twice")
-        hasEnded = true
-        node.post(.unsubscribe(subscriber, withCursors: withCursors))
+        node.expect(!hasEnded, "\(place): it left twice")
+        // A mutant makes it leave without its knowledge.
+        hasEnded = !isLeaving
+        if node.mutant != .keepsMember { node.post(.unsubscribe(subscriber, withCursors: withCursors)) }
     }
 
-    func read(_ account: Account, _ request: ReadRequest) { node.post(.read(subscriber, request)) }
+    func read(_ account: Account, _ request: ReadRequest) {
+        node.post(.read(subscriber, node.mutant?.change(request) ?? request))
+    }
+
     func readNow(_ account: Account) { node.post(.readNow(subscriber)) }
     func askFreshCursor(_ account: Account) { node.post(.freshCursor(subscriber)) }
-    func wake(at time: UInt64) { wakesAt = time }
+    func wake(at time: UInt64) { if node.mutant != .neverWakes { wakesAt = time } }
     func streamBegins() {}
 
     func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts]) {
-        #expect(node.mayClose(place.account), "\(place): closed without need: \(why)")
+        node.expect(node.mayClose(place.account), "\(place): closed without need: \(why)")
     }
 
     func pollBegins() {}
@@ -188,15 +203,15 @@ final class DeliveryClient: SubscriberPort {
         take(text.matches(of: /"id":"(\d+)"/).compactMap { Int($0.1) })
         let owed = node.events.filter(isOwed).map(\.number)
         let isFirst = received == Array(owed.prefix(received.count))
-        #expect(isFirst || isOwedReset, "\(place): \(received) of \(owed)")
-        guard let at = text.matches(of: /"at":"([^"]+)"/).last.flatMap({ Cursor(Array($0.1.utf8)) }) else {
-            Issue.record("\(place): an answer without a cursor: \(text)")
-            return
+        node.expect(isFirst || isOwedReset, "\(place): \(received) of \(owed)")
+        let found = Self.text(after: #"],"at":""#, in: text) ?? ""
+        guard let at = Cursor(Array(found.utf8)) else {
+            return node.expect(false, "\(place): an answer without a cursor: \(text)")
         }
         expectNothingOwed(before: at)
     }
 
     func pollEnds(refused why: ResyncReason, fresh: CursorText) {
-        #expect(node.mayClose(place.account), "\(place): refused without need: \(why)")
+        node.expect(node.mayClose(place.account), "\(place): refused without need: \(why)")
     }
 }

@@ -1,7 +1,6 @@
 import LiveUpdates
 import Logging
 import Reactor
-import Testing
 
 @testable import Gateway
 
@@ -85,9 +84,15 @@ final class DeliveryNode {
     private(set) var now: UInt64 = 1_000
     private var wall: Int64 = 1_000_000
     private var hasLost = false
+    let mutant: DeliveryMutant?
+    /// Messages that loops were sent.
+    private var sent = 0
+    /// What is wrong first; nil: nothing.
+    private(set) var problem: String?
 
-    init(_ places: [Place]) throws {
+    init(_ places: [Place], mutant: DeliveryMutant? = nil) throws {
         self.places = places
+        self.mutant = mutant
         clients = places.map { _ in nil }
         readFrom = Array(repeating: 0, count: Self.partitions)
         next = readFrom
@@ -104,6 +109,7 @@ final class DeliveryNode {
         var policy = StreamPolicy()
         policy.maximumPendingBytes = 300
         policy.maximumPassedOver = 6
+        policy.eventsPerPage = 2
         fanOuts = (0..<Self.loops).map { _ in LoopFanOut(policy: policy, topics: ["t"]) }
         ingest.begin(Epoch(number: 1))
         for partition in 0..<Self.partitions { open(partition) }
@@ -113,6 +119,10 @@ final class DeliveryNode {
 
     static func name(_ partition: Int) -> PartitionName { PartitionName(topic: 0, number: Int32(partition)) }
     static func account(_ number: Int) -> Account { Account("A\(number)") }
+
+    func expect(_ isTrue: Bool, _ problem: @autoclosure () -> String) {
+        if !isTrue, self.problem == nil { self.problem = problem() }
+    }
 
     // MARK: - What may happen
 
@@ -132,7 +142,7 @@ final class DeliveryNode {
         case .lose(let partition): lose([.partition(Self.name(partition))], [partition])
         case .recreate: lose([.topic(0)], Array(0..<Self.partitions))
         case .walk(let loop): walk(loop)
-        case .answer(let loop): _ = fanOuts[loop].answerNext()
+        case .answer(let loop): if mutant != .answersNoPoll { _ = fanOuts[loop].answerNext() }
         case .pass: pass(2_000)
         }
         for client in all { client.endTick() }
@@ -145,7 +155,8 @@ final class DeliveryNode {
             while !uplink.isEmpty || !requests.isEmpty { happen(.serve) }
             for loop in 0..<Self.loops {
                 while !downlinks[loop].isEmpty { happen(.deliver(loop)) }
-                happen(.answer(loop))
+                for _ in 0..<all.count where fanOuts[loop].owesAnswers { happen(.answer(loop)) }
+                expect(!fanOuts[loop].owesAnswers, "polls are owed an answer")
                 happen(.walk(loop))
             }
             happen(.pass)
@@ -156,11 +167,11 @@ final class DeliveryNode {
                 let account = Self.account(number)
                 let here = all.count { $0.account == account && $0.place.loop == loop && !$0.hasEnded }
                 let counted = ingest.history.number(of: account).flatMap { ingest.subscriptions[$0] }
-                #expect(Int(counted?.connectionsPerLoop[loop] ?? 0) == here, "ingest counts others than there are")
+                expect(Int(counted?.connectionsPerLoop[loop] ?? 0) == here, "ingest counts others than there are")
                 let members = (fanOut.audiences[account]?.groups ?? []).reduce(0) {
                     $0 + $1.streams.count + $1.behindStreams.count + $1.waitingPolls
                 }
-                #expect(members == here, "the loop has others than there are")
+                expect(members == here, "the loop has others than there are")
             }
         }
     }
@@ -217,7 +228,16 @@ final class DeliveryNode {
     }
 
     private func collect() {
-        for loop in 0..<Self.loops { downlinks[loop] += ingest.outlets[loop].mailbox.take() }
+        for loop in 0..<Self.loops {
+            for message in ingest.outlets[loop].mailbox.take() {
+                sent += 1
+                if let mutant {
+                    mutant.change(message, sent).map { downlinks[loop].append($0) }
+                } else {
+                    downlinks[loop].append(message)
+                }
+            }
+        }
     }
 
     private func client(_ id: ConnectionID) -> DeliveryClient? {
@@ -227,27 +247,19 @@ final class DeliveryNode {
 
     private func deliver(_ loop: Int) {
         guard !downlinks[loop].isEmpty else { return }
-        let fanOut = fanOuts[loop]
-        switch downlinks[loop].removeFirst() {
-        case .joined(let id, let answer):
-            fanOut.advance(to: answer.sequence)
-            client(id)?.subscription?.joined(answer, now: now)
-        case .page(let id, let answer):
-            fanOut.advance(to: answer.sequence)
-            client(id)?.subscription?.page(answer, now: now)
-        case .fresh(let id, let cursor): client(id)?.subscription?.fresh(cursor, now: now)
-        case .events(let batch, let sequence): _ = fanOut.deliver(batch, sequence: sequence, now: now)
-        case .reset(let why, let sequence, let cursors):
-            fanOut.reset(why, sequence: sequence, cursors: cursors)
-            owesWalk[loop] = true
-        case .source, .snapshotCursor, .archive, .read: preconditionFailure("nobody asks for that here")
+        let message = downlinks[loop].remove(at: mutant?.next(of: downlinks[loop]) ?? 0)
+        switch fanOuts[loop].receive(message, now: now, subscription: { client($0)?.subscription }) {
+        case .nothing, .delivered: break
+        case .joined(let id, let answer): client(id)?.subscription?.joined(answer, now: now)
+        case .walk: owesWalk[loop] = true
+        case .archive, .snapshotCursor: preconditionFailure("nobody asks for that here")
         }
     }
 
     private func walk(_ loop: Int) {
         guard owesWalk[loop] else { return }
         owesWalk[loop] = false
-        for client in all where client.place.loop == loop && !client.hasEnded { client.subscription?.settle(now: now) }
+        if mutant != .skipsWalk { for client in all where client.place.loop == loop { client.settle() } }
         fanOuts[loop].forgetResets()
     }
 
@@ -271,7 +283,7 @@ final class DeliveryNode {
     private func pass(_ milliseconds: UInt64) {
         now += milliseconds
         wall += Int64(milliseconds)
-        ingest.decide(now: now, wallClock: wall)
+        ingest.endWaits(now: now, wallClock: wall)
         collect()
         for client in all { client.wake() }
     }
