@@ -23,10 +23,11 @@ package struct Record: ~Copyable {
     package var partition: Int32 { unsafe message.pointee.partition }
     package var offset: Int64 { unsafe message.pointee.offset }
 
-    /// Milliseconds since 1970, by the producer's clock or the broker's as the topic says, or nil if it has none.
+    /// Milliseconds since 1970, by the producer's clock or the broker's as the topic says, or nil if it has none, which is −1 in
+    /// Kafka's protocol. Brokers take any other number, also of moments before 1970.
     package var timestamp: Int64? {
         let timestamp = unsafe rd_kafka_message_timestamp(message, nil)
-        return timestamp < 0 ? nil : timestamp
+        return timestamp == -1 ? nil : timestamp
     }
 
     /// Bytes of the value; 0 also if there is none.

@@ -72,6 +72,19 @@ import Testing
         #expect(reading.headers == ["1"])
     }
 
+    @Test func `time stamps arrive as they are, and −1 is none`() throws {
+        try cluster.createTopic("t")
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { $0.isReady })
+        let stamps: [Int64] = [.min, -2, -1, 1, .max]
+        for stamp in stamps {
+            _ = try producer.produce(topic: "t", partition: 0, value: bytes("v"), timestamp: stamp)
+            #expect(producer.flush(within: 60_000))
+        }
+        try #require(reading.run { $0.entries.count == stamps.count })
+        #expect(reading.stamps == [.min, -2, nil, 1, .max])
+    }
+
     @Test(arguments: [
         (Consumer.maximumBatch - 1, Consumer.maximumBatch - 1), (Consumer.maximumBatch, Consumer.maximumBatch),
         (Consumer.maximumBatch + 1, Consumer.maximumBatch),

@@ -265,7 +265,7 @@ package struct ArchiveFeed {
                 count += run.entries.count
                 stretch.add(run) { [erased] account, entry in
                     guard let moment = erased[account] else { return true }
-                    return entry.arrival >= moment && (entry.stamp < 0 || entry.stamp >= moment)
+                    return entry.arrival >= moment && (entry.stamp == -1 || entry.stamp >= moment)
                 }
             }
             guard stretch.hasGone || part.owesPosition else { continue }

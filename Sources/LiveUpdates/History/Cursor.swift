@@ -47,7 +47,7 @@ package struct Cursor: Equatable, Sendable {
 
         /// Whether it may be of an event with this time stamp, as Kafka has it.
         func fits(_ timestamp: Int64) -> Bool {
-            self == Self(partition: partition, offset: offset, timestamp: max(-1, timestamp))
+            self == Self(partition: partition, offset: offset, timestamp: timestamp)
         }
     }
 

@@ -26,7 +26,7 @@ extension History {
         return text(
             log, check: log?.check ?? Cursor.check(of: account), issue: now, readUntil: partitions.readUntil(),
             positions: positions,
-            fingerprint: Cursor.Fingerprint(partition: partition, offset: offset, timestamp: max(-1, timestamp)))
+            fingerprint: Cursor.Fingerprint(partition: partition, offset: offset, timestamp: timestamp))
     }
 
     /// A cursor from which everything is given that has not been handed out yet; never in the middle of a wake.

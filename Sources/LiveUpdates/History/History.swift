@@ -68,7 +68,7 @@ package final class History {
 
     /// Reads an event. One look-up by the account's name, and no String.
     ///
-    /// A time stamp below 0 is none. What the event's age counts from is its *arrival*: the wall clock where the record
+    /// A time stamp of −1 is none. What the event's age counts from is its *arrival*: the wall clock where the record
     /// was read as it came, else the highest time stamp of its partition so far.
     @discardableResult
     package func append(
@@ -117,7 +117,7 @@ package final class History {
         if log.subscribers > 0 { attended.use(log.slot) } else { unattended.use(log.slot) }
         if let earliest, earliest < expiry.moment(of: log.slot) ?? .max { expiry.set(log.slot, earliest) }
         if !erasures.isEmpty, let moment = erasures.moment(of: log.account),
-            arrival < moment || timestamp >= 0 && timestamp < moment
+            arrival < moment || timestamp != -1 && timestamp < moment
         {
             letErasedGo(log, now: now)
         }

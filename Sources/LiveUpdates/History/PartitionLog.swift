@@ -76,9 +76,9 @@ struct PartitionLog {
 
     // MARK: - Adding
 
-    /// `timestamp` is as Kafka has it, below 0 for none.
+    /// `timestamp` is as Kafka has it, −1 for none.
     mutating func append(_ event: RecordedEvent, at mark: Mark, timestamp: Int64, word: Int) {
-        let isUnstamped = timestamp < 0
+        let isUnstamped = timestamp == -1
         let stamp = isUnstamped ? mark.arrival : timestamp
         let numbers = (
             UInt64(bitPattern: mark.offset &- last.offset), UInt64(zigzag: mark.arrival &- last.arrival),
@@ -105,7 +105,7 @@ struct PartitionLog {
         }
         if count32 == 0 { (firstStamp, firstArrival) = (stamp, mark.arrival) }
         last = mark
-        lastTimestamp = isUnstamped ? -1 : timestamp
+        lastTimestamp = timestamp
         count32 += 1
         sinceCheckpoint += 1
         if sinceCheckpoint == Self.checkpointDistance {

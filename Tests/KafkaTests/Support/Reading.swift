@@ -42,6 +42,7 @@ final class Reading {
     /// The first header value of this name of each record, where it has one.
     var headerName = "h"
     private(set) var headers: [String] = []
+    private(set) var stamps: [Int64?] = []
     private let descriptor: Int32
     private let wakeEnd: Int32
     private let box = Box()
@@ -139,6 +140,7 @@ final class Reading {
             recordCount += 1
             changes += consumer.tracker.takeChanges()
             guard keepsEntries else { return }
+            stamps.append(record.timestamp)
             if let header = text({ record.readHeader(headerName, $0) }) { headers.append(header) }
             entries.append(
                 Entry(
