@@ -151,7 +151,7 @@ extension Connection {
                 .snapshotCursor(subscriber, ArchiveSnapshot(positions: positions, seen: asking.catchUp.seen)))
         case .marked:
             let head = ArchiveAnswer.empty(date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
-            answer(head, keepsAlive: keepsAlive, early)
+            answer(head, keepsAlive: keepsAlive, early, of: asking.identity)
         case .tooManyMarks:
             refuse(
                 Refusal(.tooMany, "There are too many read marks of things without an event."), isStorable: false)

@@ -17,6 +17,7 @@ extension Connection {
         case .request(let reading):
             cancel(&reading.deadline)
             leave(&reading.place, nil)
+            endRest(reading)
             if exchange(&reading.isLateRefusal, with: false) { loop.lateRefusals -= 1 }
         case .judging(let judging):
             cancel(&judging.deadline)

@@ -103,6 +103,22 @@ extension Connection {
         return !isLast && (hasReadBody || head.body.isEmpty) && SyncAnswer.keepsAlive(head)
     }
 
+    /// Counts an idle connection for the user whom it has served last; those of a balancer serve many, one after the other.
+    ///
+    /// - Returns: false where that user has as many as it may: the connection is to end.
+    func rest(_ reading: RequestReading, of identity: Identity?) -> Bool {
+        guard let identity, let subject = SubjectKey(identity.account, identity.subject),
+            !loop.policy.balancer.trusted.contains(peer)
+        else { return true }
+        guard loop.places.rest(subject) else { return false }
+        reading.idleSubject = subject
+        return true
+    }
+
+    func endRest(_ reading: RequestReading) {
+        if let subject = reading.idleSubject.take() { loop.places.endRest(subject) }
+    }
+
     /// The place of a connection that waits for its first answer.
     func takePlace() -> Place? {
         switch phase {

@@ -105,6 +105,7 @@ final class Connection {
         if reading.isIdle {
             // From its first byte on a later request has the time of a first one.
             reading.isIdle = false
+            endRest(reading)
             cancel(&reading.deadline)
             reading.deadline = schedule(.deadline, afterMilliseconds: loop.policy.handshakeTimeoutMilliseconds)
         }
@@ -146,17 +147,17 @@ final class Connection {
         if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finishIdle() }
     }
 
-    /// An answer has left and the client may ask again; `early` is what it has said already. Who was never let in, or is just
-    /// refused, has no more time for that than a newcomer: whoever may open connections could else keep them without a token.
-    private func awaitNextRequest(_ early: EarlyBytes, isRefused: Bool) {
+    /// An answer has left and the client may ask again, or has asked ahead already. Who was never let in, or is just refused, has no more time for that than a newcomer: whoever may open connections could else keep them without a token.
+    private func awaitNextRequest(_ answered: Answering) {
         id.turn &+= 1
         answerFields = loop.admission.browsers.crossOrigin.commonFields
-        let isIdle = early.count == 0
-        let staysIdle = isIdle && wasAdmitted && !isRefused
+        let isIdle = answered.early.count == 0
+        let staysIdle = isIdle && wasAdmitted && !answered.isRefusal
         let limit = staysIdle ? ConnectionLoop.idleRequestMilliseconds : loop.policy.handshakeTimeoutMilliseconds
         let reading = awaitRequest(within: limit)
         reading.isIdle = isIdle
-        var early = early
+        if staysIdle, !peerHasFinished, !rest(reading, of: answered.identity) { return finishIdle() }
+        var early = answered.early
         switch early.consume({ reading.parser.consume($0) }) {
         // Half a request stays one.
         case .needMore where peerHasFinished: finish(writing: [])
@@ -258,7 +259,7 @@ extension Connection: TransportOwner {
                 return finish(writing: [])
             }
             endPhase()
-            awaitNextRequest(answering.early, isRefused: answering.isRefusal)
+            awaitNextRequest(answering)
         case .ending(let ending): haveLeft(&ending.departing)
         case .request, .judging, .joining, .polling, .asking: break
         }

@@ -27,6 +27,8 @@ extension Connection {
         var deadline: Timer?
         /// An answer has left, and nothing of the next request has come yet.
         var isIdle = false
+        /// Whom an idle connection counts for; nil: for nobody.
+        var idleSubject: SubjectKey?
         /// Until the first answer of the connection.
         var place: Place?
         /// The first request of a plain connection has not begun.
@@ -137,7 +139,7 @@ extension Connection {
         var facts: DeliveryFacts?
         /// A refusal behind which the connection stays.
         let isRefusal: Bool
-        /// Whose answer it is, where it may be large.
+        /// Whose answer it is; nil where nobody was let in.
         let identity: Identity?
         /// Of a wait, until its answer has left; of every other answer that the kernel has not taken at once.
         var place: Place?

@@ -40,6 +40,6 @@ extension Connection {
         let keepsAlive = keepsAlive(behind: head)
         answer(
             SyncAnswer.head(of: body, date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields), body,
-            keepsAlive: keepsAlive, early)
+            keepsAlive: keepsAlive, early, of: identity)
     }
 }

@@ -72,6 +72,8 @@ struct PlaceCounts {
     private(set) var subjects: [SubjectKey: UInt32] = [:]
     /// These, and connections that were not answered yet.
     private(set) var addresses: [AddressKey: UInt32] = [:]
+    /// Connections that are kept alive between two requests, by the subject of the last one.
+    private(set) var idle: [SubjectKey: UInt32] = [:]
 
     /// Counts a connection from its address until its first answer.
     mutating func arrive(_ address: AddressKey?, _ limits: PlaceLimits) -> ConnectionLimit? {
@@ -129,6 +131,18 @@ struct PlaceCounts {
         if let subject { Self.remove(subject, &subjects) }
         leave(address)
     }
+
+    /// Counts an idle connection, apart from streams and waits: it costs a descriptor as they do. False where so many of the
+    /// subject are idle already as it may have of those.
+    mutating func rest(_ subject: SubjectKey, _ limits: PlaceLimits) -> Bool {
+        let value = limits.maximumConnectionsPerSubject
+        guard value == 0 || Int(idle[subject] ?? 0) < value else { return false }
+        idle[subject, default: 0] += 1
+        return true
+    }
+
+    /// The next request has begun, or an idle connection has gone.
+    mutating func endRest(_ subject: SubjectKey) { Self.remove(subject, &idle) }
 
     private func limit(_ subject: SubjectKey, _ limits: PlaceLimits) -> ConnectionLimit? {
         let value = limits.maximumConnectionsPerSubject

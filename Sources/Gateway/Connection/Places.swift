@@ -69,6 +69,11 @@ final class Places: Sendable {
         }
     }
 
+    /// Counts a connection that is kept alive, until ``endRest(_:)``. False: its user has as many of them as it may.
+    func rest(_ subject: SubjectKey) -> Bool { state.withLock { $0.counts.rest(subject, $0.limits) } }
+
+    func endRest(_ subject: SubjectKey) { state.withLock { $0.counts.endRest(subject) } }
+
     // MARK: - For whoever asks
 
     /// Streams and waits of the node.
@@ -86,7 +91,7 @@ final class Places: Sendable {
     var isEmpty: Bool {
         state.withLock { state in
             state.counts.total == 0 && state.counts.accounts.isEmpty && state.counts.subjects.isEmpty
-                && state.counts.addresses.isEmpty
+                && state.counts.addresses.isEmpty && state.counts.idle.isEmpty
         }
     }
 }

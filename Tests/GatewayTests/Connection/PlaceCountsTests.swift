@@ -281,6 +281,24 @@ struct PlaceCountsTests {
         #expect(places.isEmpty)
     }
 
+    @Test(arguments: [(0, 5), (1, 1), (2, 2)])
+    func `of one user as many connections are idle as it may have, beside its streams`(_ limit: Int, _ kept: Int) throws
+    {
+        let places = Places(PlaceLimits(maximumConnectionsPerSubject: limit))
+        let (user, other) = (try #require(SubjectKey(Self.account, "a")), try #require(SubjectKey(Self.account, "b")))
+        var stream: Place?
+        #expect(places.enter(Self.account, subject: "a", address: nil, &stream) == nil)
+        let found = (0..<5).count { _ in places.rest(user) }
+        #expect(found == kept && places.rest(other))
+        // One asks again, and is idle again.
+        places.endRest(user)
+        #expect(places.rest(user) && places.rest(user) == (limit == 0))
+        for _ in 0..<(limit == 0 ? 6 : kept) { places.endRest(user) }
+        places.endRest(other)
+        if let stream = stream.take() { places.leave(stream, of: Self.account) }
+        #expect(places.isEmpty)
+    }
+
     @Test func `an open connection is hardly larger for its place`() {
         #expect(MemoryLayout<Place?>.size <= 20)
     }
