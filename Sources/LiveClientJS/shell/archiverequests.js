@@ -2,9 +2,9 @@
 import { Retry } from "../core/retry.js"
 import { readRetryAfter } from "../core/messages.js"
 import { ArchiveError } from "./archiveerror.js"
-import { pause, tokenLimit, within } from "./environment.js"
+import { inTime, pause, tokenLimit, within } from "./environment.js"
 import { isSignedOut } from "./failures.js"
-import { answerDeadline, bodyLimit, credentials, headLimit } from "./requests.js"
+import { bodyLimit, credentials, headLimit, lateAnswer } from "./requests.js"
 
 /** The largest answer, in bytes: 500 events with names as long as they may be are less than half a MiB. */
 const maximumAnswer = 16 * 2 ** 20
@@ -105,24 +105,18 @@ export class ArchiveRequests {
 
     async #fetch({ path, parameters = {}, body }, token, outer) {
         const { environment, _addresses: addresses } = this.#client
-        const { signal, ended, extend, end } = answerDeadline(environment, outer)
         const { headers, ...options } = credentials(token)
-        const settings = { ...options, headers: { ...headers }, cache: "no-store", signal }
+        const settings = { ...options, headers: { ...headers }, cache: "no-store" }
         if (body !== undefined) {
             Object.assign(settings, { method: "POST", body })
             settings.headers["Content-Type"] = "application/json"
         }
-        const ask = async () => {
-            const answer = await environment.fetch(addresses.request(path, parameters), settings)
+        return inTime(environment, async (signal, extend) => {
+            extend(headLimit)
+            const answer = await environment.fetch(addresses.request(path, parameters), { ...settings, signal })
             extend(bodyLimit)
             const retryAfter = readRetryAfter(answer.headers.get("Retry-After"), environment.now())
             return { status: answer.status, body: await readText(answer), retryAfter }
-        }
-        try {
-            extend(headLimit)
-            return await Promise.race([ask(), ended])
-        } finally {
-            end()
-        }
+        }, lateAnswer, outer)
     }
 }

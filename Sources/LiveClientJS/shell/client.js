@@ -1,7 +1,7 @@
 // The face of the module: one client for any number of readers.
 
-import { Addresses, answerDeadline, askSync } from "./requests.js"
-import { systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
+import { Addresses, askSync, lateAnswer } from "./requests.js"
+import { inTime, systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
 import { callApp, tellFailure } from "./failures.js"
 import { Link } from "./link.js"
 import { TokenSource } from "./tokens.js"
@@ -190,14 +190,7 @@ class Client {
     sync({ signal, ...question } = {}) { return this._whileOpen(signal, inner => this.#sync({ ...question, signal: inner })) }
 
     /** What `work(signal)` gives; its signal aborts with this one, and with the client's end. */
-    async _whileOpen(signal, work) {
-        const { signal: inner, end } = answerDeadline(this.environment, signal, this.#closing.signal)
-        try {
-            return await work(inner)
-        } finally {
-            end()
-        }
-    }
+    _whileOpen(signal, work) { return inTime(this.environment, work, lateAnswer, signal, this.#closing.signal) }
 
     async #sync({ since, upTo, limit, wait, signal }) {
         const { entities, asksForEventIDs } = this.#options

@@ -71,22 +71,39 @@ export const maximumTimer = 2_000_000_000
 export const tokenLimit = 30_000
 
 /**
- * What `work()` gives; where it takes longer than so many ms, the error of `late()`, and the reason of `signal` where that
- * aborts. What comes after that is dropped.
+ * What `work(signal, extend)` gives. Its signal aborts with the first of the outer ones, and with the error of `late()` where
+ * `extend(milliseconds)` was not called again in time. Then this fails with the same error, and what comes after that is dropped.
  */
-export function within({ setTimer, clearTimer }, milliseconds, work, late, signal) {
-    return new Promise((resolve, reject) => {
-        const end = finish => value => {
-            clearTimer(timer)
-            signal?.removeEventListener("abort", give)
-            finish(value)
-        }
-        const give = () => end(reject)(signal.reason)
-        const timer = setTimer(() => end(reject)(late()), milliseconds)
-        if (signal?.aborted) return give()
-        signal?.addEventListener("abort", give)
-        try { Promise.resolve(work()).then(end(resolve), end(reject)) } catch (error) { end(reject)(error) }
-    })
+export async function inTime({ setTimer, clearTimer }, work, late, ...signals) {
+    const abort = new AbortController(), outer = signals.filter(Boolean), { signal } = abort
+    let timer = null
+    const give = () => {
+        clearTimer(timer)
+        const aborted = outer.find(one => one.aborted)
+        abort.abort(aborted ? aborted.reason : late())
+    }
+    const extend = milliseconds => {
+        clearTimer(timer)
+        if (!signal.aborted) timer = setTimer(give, milliseconds)
+    }
+    for (const one of outer) one.addEventListener("abort", give)
+    try {
+        if (outer.some(one => one.aborted)) give()
+        if (signal.aborted) throw signal.reason
+        const ended = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+        return await Promise.race([work(signal, extend), ended])
+    } finally {
+        clearTimer(timer)
+        for (const one of outer) one.removeEventListener("abort", give)
+    }
+}
+
+/** What `work()` gives in so many ms; see `inTime`. */
+export function within(environment, milliseconds, work, late, signal) {
+    return inTime(environment, (_, extend) => {
+        extend(milliseconds)
+        return work()
+    }, late, signal)
 }
 
 /** Fulfilled after so many ms, or at once where the signal aborts. */

@@ -1,6 +1,7 @@
 // Requests to the gateway by fetch: pages of `/sync/v1`, tickets, and event streams.
 
 import { EventStreamReader, given, readPage, readProblem, readRetryAfter } from "../core/messages.js"
+import { inTime } from "./environment.js"
 
 /** The addresses of a gateway: `https://live.example.com`, with or without `/live/v1`; `wss` means the same. */
 export class Addresses {
@@ -54,32 +55,8 @@ export const headLimit = 12_000
 /** The rest of an answer, in ms: a page of 500 events is 60 KB, and slow paths carry 2 KB in a second. */
 export const bodyLimit = 30_000
 
-/**
- * `ended` rejects when one of the outer signals aborts, or when `extend(milliseconds)` was not called again in time; `signal`
- * then aborts too.
- */
-export function answerDeadline({ setTimer, clearTimer }, ...signals) {
-    const abort = new AbortController(), outer = signals.filter(Boolean), { signal } = abort
-    let timer = null
-    const end = () => {
-        clearTimer(timer)
-        for (const one of outer) one.removeEventListener("abort", give)
-    }
-    const give = () => {
-        end()
-        const aborted = outer.find(one => one.aborted)
-        abort.abort(aborted ? aborted.reason : new Error("no answer in time"))
-    }
-    const ended = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
-    ended.catch(() => {})
-    for (const one of outer) one.addEventListener("abort", give)
-    if (outer.some(one => one.aborted)) give()
-    const extend = milliseconds => {
-        clearTimer(timer)
-        if (!signal.aborted) timer = setTimer(give, milliseconds)
-    }
-    return { signal, ended, extend, end }
-}
+/** Why a request ends whose answer does not come in time. */
+export const lateAnswer = () => new Error("no answer in time")
 
 /**
  * Asks `/sync/v1`: {page: {events, at, more}}, {resync: {why, at}}, {refused: {status, code, retryAfter}}, or {lost: {how}}.
@@ -94,8 +71,8 @@ export async function askSync(environment, addresses, question) {
         since, upto: upTo, limit, wait: wait ? Math.ceil(wait / 1000) : undefined, ent: entities?.join(","),
         with: asksForEventIDs ? withEventIDs : undefined,
     }
-    const { signal, ended, extend, end } = answerDeadline(environment, outer)
-    const ask = async () => {
+    const ask = async (signal, extend) => {
+        if (isTimed) extend(headLimit + (wait ?? 0))
         const url = addresses.request("/sync/v1", parameters)
         const answer = await environment.fetch(url, { ...credentials(token), cache: "no-store", signal })
         if (isTimed) extend(bodyLimit)
@@ -105,17 +82,12 @@ export async function askSync(environment, addresses, question) {
         }
         return readRefusal(answer, environment)
     }
-    let answer
-    try {
-        if (isTimed) extend(headLimit + (wait ?? 0))
-        answer = await Promise.race([ask(), ended])
-    } catch {
+    const asked = (signal, extend) => ask(signal, extend).catch(() => {
         // A browser does not say why a request failed. One that was held for a while had reached somebody.
         const isHeld = wait && !signal.aborted && environment.now() - begun >= 1_000
         return { lost: { how: isHeld ? "cut" : "unreachable" } }
-    } finally {
-        end()
-    }
+    })
+    const answer = await inTime(environment, asked, lateAnswer, outer).catch(() => ({ lost: { how: "unreachable" } }))
     if (answer.refused?.code !== "bad_cursor" || !since) return answer
     const fresh = await askSync(environment, addresses, { token, entities, signal: outer, isTimed })
     return fresh.page ? { resync: { why: "invalid", at: fresh.page.at } } : fresh
@@ -177,21 +149,15 @@ const streamLimit = 3_000
  * {refused} or {lost}.
  */
 export async function askWhetherStreams(environment, addresses, { token, entities }, outer) {
-    const { signal, ended, extend, end } = answerDeadline(environment, outer)
-    const ask = async () => {
+    const ask = async (signal, extend) => {
+        extend(streamLimit)
         const answer = await askForStream(environment, addresses, { token, entities }, signal)
         if (answer.status !== 200) return readRefusal(answer, environment)
         await answer.body?.cancel()
         return null
     }
-    try {
-        extend(streamLimit)
-        return await Promise.race([ask(), ended])
-    } catch {
-        return signal.aborted ? null : { lost: { how: "unknown" } }
-    } finally {
-        end()
-    }
+    const asked = (signal, extend) => ask(signal, extend).catch(() => ({ lost: { how: "unknown" } }))
+    return inTime(environment, asked, lateAnswer, outer).catch(() => null)
 }
 
 async function readBody(reader, on) {
