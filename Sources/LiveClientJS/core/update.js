@@ -36,7 +36,8 @@ export class UpdateMachine extends UpdateCore {
     }
 
     _take(name, { number, at, failure, events, ...input }) {
-        const isFollowed = number !== undefined && number === this._followNumber
+        const isNow = asked => number !== undefined && number === asked
+        const isFollowed = isNow(this._followNumber), isPolled = isNow(this._pollNumber), isRegistering = isNow(this._phase?.number)
         switch (name) {
         case "start": if (this._is("notLoaded")) this._emit("load"); break
         case "loaded": this._loaded(input.stored); break
@@ -52,18 +53,18 @@ export class UpdateMachine extends UpdateCore {
         case "ended": this._ended(input.error); break
         case "refresh": this._refresh(); break
         case "check": this._pending._check(input.thing, this._now); break
-        case "finger": this._finger(number, at); break
-        case "fingerFailed": if (this._phase?.finger === number) this._registerFailed({ request: { failure } }); break
-        case "snapshot": if (this._phase?.snapshot === number) this._phase = { storing: true }; break
-        case "snapshotFailed": if (this._phase?.snapshot === number) this._registerFailed({ request: { failure } }); break
+        case "finger": if (isRegistering) this._finger(at); break
+        case "snapshot": if (isRegistering) this._phase = { storing: true }; break
+        case "fingerFailed":
+        case "snapshotFailed": if (isRegistering) this._registerFailed({ request: { failure } }); break
         case "events": if (isFollowed) this._collect(events, at); break
         case "live": if (isFollowed) this._caughtUp(at); break
         case "resync": if (isFollowed) this._resync(at, input.isEpoch); break
         case "source": if (isFollowed) this._stalledSince = input.stalledSince; break
         case "lost": if (isFollowed) this._lost(input.after); break
-        case "page": this._page(number, events, at, input.more); break
-        case "pageResync": if (number === this._pollNumber) this._resync(at, input.isEpoch); break
-        case "pageFailed": this._pageFailed(number, failure); break
+        case "page": if (isPolled) this._page(events, at, input.more); break
+        case "pageResync": if (isPolled) this._resync(at, input.isEpoch); break
+        case "pageFailed": if (isPolled) this._pageFailed(number, failure); break
         case "reloaded": this._pending._reloaded(number, input.outcome); break
         case "reloadFailed": this._reloadFailed(number, failure); break
         case "committed": this._committed(number); break
@@ -104,12 +105,10 @@ export class UpdateMachine extends UpdateCore {
             this._tokenRetryAt = undefined
             this._emit("requestToken")
         }
-        const [mayTry, now] = [this._isForeground && this._canAsk, this._now]
-        const name = caseOf(this._state)
-        if (name === "stale" && mayTry && !(this._registerAt > now)) this._register()
-        else if (name === "registerFailed" && mayTry && this._retryAt <= now) this._register()
-        else if (name === "pollFailed" && mayTry && this._retryAt <= now) this._open()
-        else if (name === "idle" && this._state.idle.nextPoll <= now && this._pollNumber === undefined) this._poll()
+        const now = this._now, mayTry = this._isForeground && this._canAsk && !(this._attemptAt > now)
+        if (mayTry && (this._is("stale") || this._is("registerFailed"))) this._register()
+        else if (mayTry && this._is("pollFailed")) this._open()
+        else if (this._state.idle?.nextPoll <= now && this._pollNumber === undefined) this._poll()
         if (this._mayReload) {
             const mayRetry = this._isForeground || this._pollNumber !== undefined
             this._effects.push(...this._pending._begin(now, mayRetry, () => this._lastNumber += 1))
@@ -122,13 +121,12 @@ export class UpdateMachine extends UpdateCore {
         this._state = { registering: {} }
         if (this._fresh && this._now < this._fresh.came + this._settings.retention) return this._requestSnapshot()
         this._forgetFresh()
-        this._phase = { finger: this._ask("requestFinger") }
+        this._phase = { number: this._ask("requestFinger") }
     }
 
-    _requestSnapshot() { this._phase = { snapshot: this._ask("requestSnapshot") } }
+    _requestSnapshot() { this._phase = { number: this._ask("requestSnapshot") } }
 
-    _finger(number, at) {
-        if (this._phase?.finger !== number) return
+    _finger(at) {
         this._fresh = { at, came: this._now }
         this._requestSnapshot()
     }
@@ -143,8 +141,7 @@ export class UpdateMachine extends UpdateCore {
             this._unauthorized()
         } else {
             this._failures += 1
-            const retryAt = this._now + this._retry.waitAfter(failure.retry?.after)
-            this._state = { registerFailed: { retryAt, failures: this._failures, cause } }
+            this._failUntil("registerFailed", this._retry.waitAfter(failure.retry?.after), cause)
         }
     }
 
@@ -221,7 +218,7 @@ export class UpdateMachine extends UpdateCore {
      * it brings from now on follows that.
      */
     _fetchAgain() {
-        const cursor = this._pending._lastCursor ?? this._metadata.finger
+        const cursor = this._cursor
         if (this._followNumber === undefined || cursor === undefined) return this._becomeStale()
         const { _caughtUpAt: caughtUpAt } = this, came = this._metadata.lastSuccess ?? this._now
         this._becomeStale(cursor)
@@ -232,7 +229,7 @@ export class UpdateMachine extends UpdateCore {
 
     /** Makes whatever waits for a time due. */
     _retryNow() {
-        const waiting = this._state.registerFailed ?? this._state.pollFailed
+        const waiting = this._waiting
         if (waiting) this._state = { [caseOf(this._state)]: { ...waiting, retryAt: this._now } }
         this._pending._retryNow(this._now)
         this._registerAt = undefined
@@ -243,12 +240,9 @@ export class UpdateMachine extends UpdateCore {
     /** Goes on from the finger: with a stream in the foreground, by polls or not at all in the background. */
     _open() {
         if (!this._isForeground) return this._rest()
-        if (!this._canAsk) {
-            this._state = { pollFailed: { retryAt: this._now, failures: this._failures, cause: { notAsked: {} } } }
-            return
-        }
+        if (!this._canAsk) return this._failUntil("pollFailed", 0, { notAsked: {} })
         this._state = { live: {} }
-        const since = this._pending._lastCursor ?? this._metadata.finger
+        const since = this._cursor
         if (this._followNumber !== undefined || since === undefined) return
         this._followNumber = this._ask("follow", { since })
         this._metadata.lastAttempt = this._now
@@ -287,8 +281,7 @@ export class UpdateMachine extends UpdateCore {
         const isFirst = this._overflowRetry.failures === 0
         const wait = this._overflowRetry.wait()
         this._fetchAgain()
-        if (isFirst) return
-        this._state = { registerFailed: { retryAt: this._now + wait, failures: this._failures, cause: { overflow: {} } } }
+        if (!isFirst) this._failUntil("registerFailed", wait, { overflow: {} })
     }
 
     /** Whether there was nothing to be fetched as a whole for long. */
@@ -317,31 +310,27 @@ export class UpdateMachine extends UpdateCore {
         // Whoever registers goes on where the stream ended, once the snapshot is there.
         if (!this._is("live")) return
         this._failures += 1
-        const retryAt = this._now + this._retry.wait(after)
-        this._state = { pollFailed: { retryAt, failures: this._failures, cause: { lost: {} } } }
+        this._failUntil("pollFailed", this._retry.wait(after), { lost: {} })
     }
 
     _poll() {
         this._rest()
-        const since = this._pending._lastCursor ?? this._metadata.finger
+        const since = this._cursor
         if (!this._canAsk || since === undefined) return
         this._metadata.lastAttempt = this._now
         this._pending._retryNow(this._now)
         this._pollNumber = this._ask("poll", { since })
     }
 
-    _page(number, events, at, more) {
-        if (number !== this._pollNumber) return
+    _page(events, at, more) {
         this._pollNumber = undefined
         this._collect(events, at)
         if (more && this._metadata.finger !== undefined) this._poll()
     }
 
     _pageFailed(number, failure) {
-        if (number !== this._pollNumber) return
         this._pollNumber = undefined
-        const isRefused = "unauthorized" in failure && number > this._lastNumberBeforeToken
-        if (isRefused) this._unauthorized()
+        this._noteRefusal(number, failure)
         // The cursor cannot be read: asking again would change nothing.
         if (failure.rejected?.status === 400) this._becomeStale()
         const after = failure.retry?.after
@@ -349,7 +338,11 @@ export class UpdateMachine extends UpdateCore {
     }
 
     _reloadFailed(number, failure) {
-        if (!this._pending._failed(number, failure, this._now)) return
+        if (this._pending._failed(number, failure, this._now)) this._noteRefusal(number, failure)
+    }
+
+    /** What was asked before the newest token came says nothing of it. */
+    _noteRefusal(number, failure) {
         if ("unauthorized" in failure && number > this._lastNumberBeforeToken) this._unauthorized()
     }
 }

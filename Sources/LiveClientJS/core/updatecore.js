@@ -35,7 +35,7 @@ export class UpdateCore {
     /** Why nothing is asked any more: the connection has ended for good. */
     _end
 
-    /** What registering waits for: `{finger: number}`, `{snapshot: number}` or `{storing: true}`. */
+    /** What registering waits for: the `{number}` of a finger or of a snapshot, or `{storing: true}`. */
     _phase
     /** The finger of the snapshot that is under way, or the one that came with a resync for the next: `{at, came}`. */
     _fresh
@@ -112,7 +112,7 @@ export class UpdateCore {
         return earliestOf([
             nextFreshnessChange(this._facts, this._now), this._commit ? undefined : this._commitRetryAt, this._expiresAt,
             this._isForeground && this._hasNetwork ? this._tokenRetryAt : undefined,
-            canTry ? this._retryAt ?? (this._is("stale") ? this._registerAt : undefined) : undefined, canTry && this._mayReload ? this._pending._retryAt : undefined,
+            canTry ? this._attemptAt : undefined, canTry && this._mayReload ? this._pending._retryAt : undefined,
             this._pollNumber === undefined ? this._state.idle?.nextPoll : undefined,
         ]) ?? null
     }
@@ -149,7 +149,18 @@ export class UpdateCore {
         return finger === undefined || lastSuccess === undefined ? undefined : lastSuccess + this._settings.retention
     }
 
-    get _retryAt() { return this._state.registerFailed?.retryAt ?? this._state.pollFailed?.retryAt }
+    /** The cursor behind all that has come. */
+    get _cursor() { return this._pending._lastCursor ?? this._metadata.finger }
+
+    /** What has failed and is tried again. */
+    get _waiting() { return this._state.registerFailed ?? this._state.pollFailed }
+    /** When there is another attempt; undefined: none is waited for. */
+    get _attemptAt() { return this._waiting?.retryAt ?? (this._is("stale") ? this._registerAt : undefined) }
+
+    /** Another attempt follows after a wait. */
+    _failUntil(name, wait, cause) {
+        this._state = { [name]: { retryAt: this._now + wait, failures: this._failures, cause } }
+    }
 
     get _facts() {
         return {
@@ -185,7 +196,7 @@ export class UpdateCore {
 
     /** Gives up the finger, and keeps the state. `resync`: the cursor that came with one, behind which the stream goes on. */
     _becomeStale(resync) {
-        this._cancel(this._phase?.finger ?? this._phase?.snapshot)
+        this._cancel(this._phase?.number)
         this._phase = undefined
         this._cancelPoll()
         this._dropPending()
