@@ -32,12 +32,10 @@ export class ConnectionMachine extends ConnectionStream {
     }
 
     #remember() {
-        const known = this._ladder.known.map(record => ({ ...record }))
-        const text = JSON.stringify(known.map(({ network, way, wait, upAt }) => [network, way, wait, upAt]))
+        const text = JSON.stringify(this._ladder.known)
         if (text === this.#remembered) return
-        const isFirst = this.#remembered === null
+        if (this.#remembered !== null) this._emit("remember", { known: JSON.parse(text) })
         this.#remembered = text
-        if (!isFirst) this._emit("remember", { known })
     }
 
     #take(name, values) {
