@@ -32,11 +32,11 @@ export class PendingEvents {
     #lastItems = new Map()
     /** The newest batch that a reload answers. */
     #covered = 0
-    /** By the thing's key: `{number, _covers, retry, retryAt, thing, types, outcome, commit}`; `commit`: how far its outcome has come. */
+    /** By the thing's key: `{key, number, _covers, retry, retryAt, thing, types, outcome, commit}`; `commit`: how far its outcome has come. */
     #reloads = new Map()
     /** What could not be reloaded, by the thing's key: `{thing, types, failure, failures, retryAt}`. */
     #stale = new Map()
-    /** Keys by the number of the reload under way. */
+    /** Those under way, by their numbers. */
     #asked = new Map()
     #failing = new Set()
     #jitter
@@ -48,6 +48,8 @@ export class PendingEvents {
     constructor(seed) { this.#jitter = new Jitter(seed) }
 
     get #items() { return this.#batches.flatMap(batch => batch.items) }
+    /** Whatever a commit has, or is to have. */
+    get #all() { return [...this.#items, ...this.#reloads.values()] }
     /** The cursor behind all of it. */
     get _lastCursor() { return this.#batches.at(-1)?.at }
     get _hasFailed() { return this.#failing.size > 0 }
@@ -55,8 +57,8 @@ export class PendingEvents {
     get _unappliedSince() { return this.#batches.find(batch => batch.items.some(item => item.commit !== stored))?.came }
     /** When a failed reload is to be tried again. */
     get _retryAt() {
-        const idle = [...this.#stale].filter(([key]) => this.#reloads.get(key)?.number === undefined)
-        return earliestOf([...idle.map(([, { retryAt }]) => retryAt), ...[...this.#failing].map(key => this.#reloads.get(key)?.retryAt)])
+        const stale = [...this.#stale].map(([key, { retryAt }]) => this.#reloads.get(key)?.number === undefined ? retryAt : undefined)
+        return earliestOf([...stale, ...[...this.#failing].map(key => this.#reloads.get(key)?.retryAt)])
     }
     /** What is known to be stale, for the store: `{thing, types, failure}`; undefined: nothing. */
     get _knownStale() {
@@ -116,35 +118,36 @@ export class PendingEvents {
         }
         const wanted = []
         for (const [key, { thing, types }] of open) {
-            const reload = this.#reloads.get(key) ?? { _covers: 0, retry: new Retry(this.#jitter.next()) }
+            const reload = this.#reloads.get(key) ?? { key, _covers: 0, retry: new Retry(this.#jitter.next()) }
             if (reload.number !== undefined) continue
             if (reload.retryAt !== undefined && (!mayRetry || reload.retryAt > now)) continue
             this.#covered = this.#lastSequence
             Object.assign(reload, { number: nextNumber(), _covers: this.#covered, retryAt: undefined, thing, types })
             this.#reloads.set(key, reload)
-            this.#asked.set(reload.number, key)
+            this.#asked.set(reload.number, reload)
             wanted.push({ reload: { number: reload.number, thing, types } })
         }
         return wanted
     }
 
     _reloaded(number, outcome) {
-        const { key, reload } = this.#answer(number)
+        const reload = this.#answer(number)
         if (!reload) return
-        this.#stale.delete(key)
-        this.#end(key, reload, outcome)
+        this.#stale.delete(reload.key)
+        this.#end(reload, outcome)
     }
 
-    /** A reload is under way no more. Without `reload`: nobody waits for it. */
+    /** The reload with this number, which is under way no more; undefined: nobody waits for it. */
     #answer(number) {
-        const key = this.#asked.get(number), reload = this.#reloads.get(key)
+        const reload = this.#asked.get(number)
         this.#asked.delete(number)
         if (reload) reload.number = undefined
-        return { key, reload }
+        return reload
     }
 
     /** Notes what a reload came to, for the batches that it answers. */
-    #end(key, reload, outcome) {
+    #end(reload, outcome) {
+        const { key } = reload
         Object.assign(reload, { outcome, commit: awaited })
         reload.retry.reset()
         this.#failing.delete(key)
@@ -158,8 +161,9 @@ export class PendingEvents {
 
     /** Puts a reload off, or gives it up: then its thing is known stale. False: nobody waits for it. */
     _failed(number, failure, now) {
-        const { key, reload } = this.#answer(number)
+        const reload = this.#answer(number)
         if (!reload) return false
+        const { key, thing, types } = reload
         // What a new token may mend waits for nothing else.
         const needsToken = "unauthorized" in failure, wait = needsToken ? 0 : reload.retry.waitAfter(failure.retry?.after)
         const known = this.#stale.get(key), hasRoom = this.#stale.size < maximumStale
@@ -168,10 +172,10 @@ export class PendingEvents {
             this.#failing.add(key)
             return true
         }
-        const { thing, types } = reload, failures = (known?.failures ?? 0) + 1
+        const failures = (known?.failures ?? 0) + 1
         const pause = Math.max(waitOfHalf(this.#jitter, failures, firstStaleBound, longestStaleBound), failure.retry?.after ?? 0)
         this.#stale.set(key, { thing, types, failure, failures, retryAt: now + pause })
-        this.#end(key, reload, "knownStale")
+        this.#end(reload, "knownStale")
         return true
     }
 
@@ -202,8 +206,7 @@ export class PendingEvents {
      */
     _take() {
         const batches = this._ready, changes = new Map(), isAwaited = ({ commit }) => commit === awaited
-        const reloads = [...this.#reloads].map(([key, { thing, commit }]) => ({ key, thing, commit }))
-        for (const { key, thing, ts } of [...this.#items, ...reloads].filter(isAwaited)) {
+        for (const { key, thing, ts } of this.#all.filter(isAwaited)) {
             changes.set(key, { thing, outcome: this.#reloads.get(key).outcome, ts: earliestOf([changes.get(key)?.ts, ts]) })
         }
         if (batches === 0 && changes.size === 0) return undefined
@@ -213,7 +216,7 @@ export class PendingEvents {
     }
 
     #mark(before, after) {
-        for (const one of [...this.#items, ...this.#reloads.values()]) if (one.commit === before) one.commit = after
+        for (const one of this.#all) if (one.commit === before) one.commit = after
     }
 
     /** What was taken is not stored: the next commit takes it. */
