@@ -67,7 +67,7 @@ export class FetchQueue {
         case "answered": this.#receivePage(it); break
         case "put": this.#put(it); break
         case "wake":
-            for (const job of this.#jobs.values()) if (job.retryAt !== null && job.retryAt <= now) job.retryAt = null
+            for (const job of this.#jobs.values()) if (job.retryAt <= now) job.retryAt = null
             break
         default: throw new TypeError(`no such input: ${name}`)
         }
@@ -83,7 +83,7 @@ export class FetchQueue {
         if (found) return found
         const retry = new Retry(this.#settings.seed + this.#lastFetch)
         const job = {
-            thing, next: [], now: [], _isForScreen: false, fetch: null, asked: 0, retryAt: null, retry,
+            key, thing, next: [], now: [], _isForScreen: false, fetch: null, asked: 0, retryAt: null, retry,
             get isWaiting() { return this.fetch === null && (this.next.length > 0 || this._isForScreen) },
         }
         this.#jobs.set(key, job)
@@ -101,7 +101,7 @@ export class FetchQueue {
         this.#known.pin(this.#shown)
         for (const [key, job] of this.#jobs) {
             if (this.#shown.has(key)) continue
-            if (before.has(key) || goneLists.includes(job.thing.entity)) this.#giveUp(key, job)
+            if (before.has(key) || goneLists.includes(job.thing.entity)) this.#giveUp(job)
         }
         for (const [key, thing] of this.#shown) {
             // A list loads its stale things by the page, but for those that changed by themselves while nobody looked.
@@ -113,12 +113,20 @@ export class FetchQueue {
     }
 
     /** Nobody looks any more: what is known of it is old, and the batch need not wait. */
-    #giveUp(key, job) {
+    #giveUp(job) {
         const numbers = [...job.now, ...job.next]
-        if (job.fetch !== null) this.#effects.push({ cancel: { fetch: job.fetch } })
+        this.#cancel(job)
         if (numbers.length > 0) this.#known.change(job.thing)
         for (const number of numbers) this.#effects.push({ reloaded: { number, outcome: "value" } })
-        this.#jobs.delete(key)
+        this.#jobs.delete(job.key)
+    }
+
+    #cancel({ fetch }) { if (fetch !== null) this.#effects.push({ cancel: { fetch } }) }
+
+    /** Nothing of it is on its way any more. Whoever waits for it still waits for the next fetch. */
+    #rest(job, rest) {
+        Object.assign(job, { fetch: null, now: [], ...rest })
+        if (!job.isWaiting) this.#jobs.delete(job.key)
     }
 
     /** A screen waits for it. The fetch that is on its way does, as long as nothing has changed since. */
@@ -145,12 +153,9 @@ export class FetchQueue {
             const wasNeeded = job.now.length > 0 || job.next.length > 0
             job.now = []
             job.next = []
-            if (!wasNeeded || this.#shown.has(key)) {
-                if (wasNeeded && job.fetch === null) job._isForScreen = true
-                continue
-            }
-            if (job.fetch !== null) this.#effects.push({ cancel: { fetch: job.fetch } })
-            this.#jobs.delete(key)
+            if (!wasNeeded) continue
+            if (!this.#shown.has(key)) this.#giveUp(job)
+            else if (job.fetch === null) job._isForScreen = true
         }
     }
 
@@ -159,47 +164,38 @@ export class FetchQueue {
         this.#pages.clear()
         for (const [key, job] of this.#jobs) {
             if (job.fetch === null) continue
-            this.#effects.push({ cancel: { fetch: job.fetch } })
-            Object.assign(job, { fetch: null, next: [...job.now, ...job.next], now: [], _isForScreen: this.#detailed.has(key) })
-            if (!job.isWaiting) this.#jobs.delete(key)
+            this.#cancel(job)
+            this.#rest(job, { next: [...job.now, ...job.next], _isForScreen: this.#detailed.has(key) })
         }
         if (isHeld) for (const thing of this.#detailed.values()) this.#want(thing)
     }
 
-    #running(fetch) {
-        for (const [key, job] of this.#jobs) if (job.fetch === fetch) return { key, job }
-        return null
-    }
+    #running(fetch) { return [...this.#jobs.values()].find(job => job.fetch === fetch) }
 
     #receive(fetch, outcome) {
-        const { key, job } = this.#running(fetch) ?? {}
-        if (!job) {
-            this.#counts.dropped += 1
-            return
-        }
-        const isNewest = this.#known.answer(job.thing, job.asked, outcome !== "value")
-        const isWhole = outcome === "value" && this.#known.answerWhole(job.thing, job.asked)
+        const job = this.#running(fetch)
+        const isNewest = job && this.#known.answer(job.thing, job.asked, outcome !== "value")
+        const isWhole = job && outcome === "value" && this.#known.answerWhole(job.thing, job.asked)
         // Behind a newer summary it is the newest of all of it.
         if (isNewest || isWhole) this.#effects.push({ apply: { fetch, thing: job.thing, outcome, ...(!isNewest && { isLate: true }) } })
         else this.#counts.dropped += 1
+        if (!job) return
         for (const number of job.now) this.#effects.push({ reloaded: { number, outcome } })
-        Object.assign(job, { fetch: null, now: [] })
         job.retry.reset()
         // It was passed over while no screen showed it, and one does now.
-        if (this.#shown.has(key) && this.#known.wasChanged(job.thing, job.asked)) job._isForScreen = true
-        if (!job.isWaiting) this.#jobs.delete(key)
+        const isOld = this.#shown.has(job.key) && this.#known.wasChanged(job.thing, job.asked)
+        this.#rest(job, isOld && { _isForScreen: true })
     }
 
     #fail(fetch, failure, now) {
-        const { key, job } = this.#running(fetch) ?? {}
+        const job = this.#running(fetch)
         if (!job) return
         for (const number of job.now) this.#effects.push({ reloadFailed: { number, failure } })
-        const isShown = this.#shown.has(key)
+        const isShown = this.#shown.has(job.key)
         if (isShown) this.#effects.push({ unavailable: { thing: job.thing, failure } })
         // What the server refuses it refuses again: the screen says so, until somebody refreshes it or an event comes.
-        Object.assign(job, { fetch: null, now: [], _isForScreen: isShown && !isFinal(failure) })
-        if (!job.isWaiting) this.#jobs.delete(key)
-        else if (job.next.length === 0) job.retryAt = now + job.retry.waitAfter(failure.retry?.after)
+        this.#rest(job, { _isForScreen: isShown && !isFinal(failure) })
+        if (job.isWaiting && job.next.length === 0) job.retryAt = now + job.retry.waitAfter(failure.retry?.after)
     }
 
     /** An answer that was given to the app: what was asked for before is older. */
@@ -220,7 +216,7 @@ export class FetchQueue {
             const key = thingKey(thing), job = this.#jobs.get(key)
             if (!job || this.#known.knowledge(thing, this.#detailed.has(key)) !== "known") continue
             job._isForScreen = false
-            if (job.fetch === null && !job.isWaiting) this.#jobs.delete(thingKey(thing))
+            if (job.fetch === null) this.#rest(job)
         }
         this.#effects.push({ accept: { page, things: accepted } })
     }
@@ -235,8 +231,9 @@ export class FetchQueue {
             if ((free -= 1) < 0) return
             this.#lastFetch += 1
             this.#counts.made += 1
-            Object.assign(job, { fetch: this.#lastFetch, asked: this.#known.ask(), now: job.next, next: [] })
-            job._isForScreen = false
+            Object.assign(job, {
+                fetch: this.#lastFetch, asked: this.#known.ask(), now: job.next, next: [], _isForScreen: false,
+            })
             this.#effects.push({ fetch: { fetch: job.fetch, thing: job.thing } })
         }
     }

@@ -89,7 +89,7 @@ export class PartialList {
             this.#set(it.id, null)
             break
         case "wake":
-            if (this.wakeAt !== null && this.wakeAt <= now) this.wakeAt = null
+            if (this.wakeAt <= now) this.wakeAt = null
             break
         default: throw new TypeError(`no such input: ${name}`)
         }
