@@ -100,8 +100,8 @@ export class Link {
         case "fetchToken": return this.#fetchToken(values)
         case "open": return this.#open(values)
         case "poll": return this.#poll(values)
-        case "close": return isCurrent ? this.#release("close") : undefined
-        case "abandon": return isCurrent ? this.#release("drop") : undefined
+        case "close":
+        case "abandon": return isCurrent ? this.#release() : undefined
         case "remember": return keepWays(this.#environment.storage, values.known)
         // A browser sends no ping: the token that counts already is answered too. Without one, silence has a new stream opened.
         case "ping":
@@ -110,10 +110,10 @@ export class Link {
         }
     }
 
-    #release(how) {
+    #release() {
         const transport = this.#current?.transport
         this.#current = null
-        transport?.[how]()
+        transport?.close()
     }
 
     async #fetchToken({ request, fresh }) {
@@ -142,7 +142,7 @@ export class Link {
 
     #open({ id, way }) {
         const current = { id, way, transport: null }
-        this.#release("drop")
+        this.#release()
         this.#current = current
         const open = way === "webSocket" ? openWebSocket : openEventStream
         current.transport = open(this.#environment, this.#addresses, this.#settings(), event => this.#receive(current, event))
@@ -163,7 +163,7 @@ export class Link {
         if (message.expiring) return this.handle({ expiring: { id } })
         if (message.token) return
         if (!message.bye) return this.#deliver(message)
-        this.#release("drop")
+        this.#release()
         const { code = 1012, retry } = message.bye
         this.handle({ closed: { id, code, retry } })
     }
@@ -180,10 +180,10 @@ export class Link {
     }
 
     async #poll({ id, wait }) {
-        const abort = new AbortController(), end = () => abort.abort()
+        const abort = new AbortController()
         const way = this.#machine.view.way
-        const current = { id, way, transport: { close: end, drop: end } }
-        this.#release("drop")
+        const current = { id, way, transport: { close: () => abort.abort() } }
+        this.#release()
         this.#current = current
         // The machine says when it has waited long enough.
         const question = { ...this.#settings(), wait, signal: abort.signal, isTimed: false }

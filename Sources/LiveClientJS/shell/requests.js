@@ -120,7 +120,7 @@ function askForStream(environment, addresses, settings, signal) {
 
 /**
  * Reads an event stream by fetch, which unlike EventSource sends the header `Authorization` and sees refusals.
- * `on` is called with {opened}, {alive}, {message} and at last one of {refused}, {lost}. Returns a way to drop it.
+ * `on` is called with {opened}, {alive}, {message} and at last one of {refused}, {lost}. Returns a way to end it.
  */
 export function openEventStream(environment, addresses, settings, on) {
     const abort = new AbortController()
@@ -138,7 +138,7 @@ export function openEventStream(environment, addresses, settings, on) {
     }
     const fault = error => error instanceof RangeError ? "broken" : isOpen ? "cut" : "unreachable"
     read().catch(error => ({ lost: { how: fault(error) } })).then(report).finally(() => abort.abort())
-    return { close: () => abort.abort(), drop: () => abort.abort() }
+    return { close: () => abort.abort() }
 }
 
 /** A gateway answers the question for a stream within so long, in ms. Who gathers streams answers later, if at all. */

@@ -82,13 +82,11 @@ export function openWebSocket(environment, addresses, settings, on) {
     }
     run().catch(() => ({ lost: { how: "unknown" } })).then(ending => { if (ending) finish(ending) })
 
-    const end = code => {
-        abort.abort()
-        if (socket && socket.readyState < 2) socket.close(code)
-    }
     return {
-        close: () => end(1000),
-        drop: () => end(1000),
+        close: () => {
+            abort.abort()
+            if (socket && socket.readyState < 2) socket.close(1000)
+        },
         send: text => { if (socket?.readyState === 1) socket.send(text) },
     }
 }
