@@ -49,7 +49,7 @@ export class ActionTabs {
         this.#unwatch()
         this.#step({ stop: {} })
         this.#isClosed = true
-        if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
+        this.#environment.clearTimer(this.#timer)
         this.#channel.close()
     }
 

@@ -116,7 +116,7 @@ class Client {
     }
 
     #show() {
-        if (this.#hiding !== null) this.environment.clearTimer(this.#hiding)
+        this.environment.clearTimer(this.#hiding)
         this.#hiding = null
     }
 

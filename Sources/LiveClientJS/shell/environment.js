@@ -138,7 +138,7 @@ export function holdLock({ locks }, name, steal, granted, lost) {
 
 /** Sets a timer anew, for this time, or for `longest` ms if that is sooner; null: for none. Returns the timer, or null. */
 export function setDue({ now, setTimer, clearTimer }, timer, due, work, longest = maximumTimer) {
-    if (timer !== null) clearTimer(timer)
+    clearTimer(timer)
     return due === null ? null : setTimer(work, Math.min(Math.max(0, due - now()), longest))
 }
 

@@ -160,8 +160,7 @@ export class LiveMachine {
         this.#requests.close()
         this.#watchers.clear()
         for (const look of this.#refreshes) look()
-        const { clearTimer } = this.#client.environment
-        if (this.#timer !== null) clearTimer(this.#timer)
+        this.#client.environment.clearTimer(this.#timer)
     }
 
     // MARK: The machine

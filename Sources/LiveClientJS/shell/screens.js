@@ -194,7 +194,7 @@ export class Screens {
         this.#isClosed = true
         this.#lists.close()
         this.#token.close()
-        if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
+        this.#environment.clearTimer(this.#timer)
         this.#requests.close()
     }
 

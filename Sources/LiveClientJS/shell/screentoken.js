@@ -83,7 +83,6 @@ export class ScreenToken {
     }
 
     #forgetTimer() {
-        if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
-        this.#timer = null
+        this.#environment.clearTimer(this.#timer)
     }
 }

@@ -89,6 +89,6 @@ export class StoredLists {
     close() {
         this.#isClosed = true
         this.#closing.abort()
-        if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
+        this.#environment.clearTimer(this.#timer)
     }
 }
