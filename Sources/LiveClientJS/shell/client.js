@@ -192,14 +192,13 @@ class Client {
     /** What `work(signal)` gives; its signal aborts with this one, and with the client's end. */
     _whileOpen(signal, work) { return inTime(this.environment, work, lateAnswer, signal, this.#closing.signal) }
 
-    async #sync({ since, upTo, limit, wait, signal }) {
-        const { entities, asksForEventIDs } = this.#options
+    async #sync(asked) {
+        const { entities, asksForEventIDs } = this.#options, { signal } = asked
         for (let isAgain = false, token; ; isAgain = true) {
             token = await this.token({ fresh: isAgain, replacing: token ?? undefined })
             if (signal.aborted) throw signal.reason
             if (token !== null && !token) throw new LivegateError("unauthorized", "there is no token: nobody is signed in")
-            const question = { token, since, upTo, limit, wait, entities, asksForEventIDs, signal }
-            const answer = await askSync(this.environment, this._addresses, question)
+            const answer = await askSync(this.environment, this._addresses, { ...asked, token, entities, asksForEventIDs })
             if (answer.page || answer.resync) return answer
             if (signal.aborted) throw signal.reason
             if (answer.lost) throw new LivegateError("unreachable", "the server was not reached")

@@ -136,8 +136,8 @@ export class Link {
     }
 
     #settings() {
-        const { entities, asksForEventIDs, _usesTicket, beat = standardBeat } = this.#options
-        return { token: this.#token, since: this.cursor, entities, asksForEventIDs, _usesTicket, beat: beatSeconds(beat) }
+        const { beat = standardBeat } = this.#options
+        return { ...this.#options, token: this.#token, since: this.cursor, beat: beatSeconds(beat) }
     }
 
     #open({ id, way }) {

@@ -55,8 +55,7 @@ export class LiveMachine {
         this.#client = client
         this.#options = options
         this.#store = options.store ?? null
-        const { entities, retention, pollInterval, maximumPending, patience, seed = environment.random() } = options
-        this.#machine = new UpdateMachine(given({ entities, retention, pollInterval, maximumPending, patience, seed }))
+        this.#machine = new UpdateMachine({ seed: environment.random(), ...given(options) })
         this.#following = followingOf(client)
         this.#gate = options.gate ?? gateOf(client)
         this.#requests = new MachineRequests(client, options, this.#following, this.#gate, input => this.#send(input))
