@@ -241,27 +241,25 @@ export class LiveMachine {
         const given = effect[name]
         switch (name) {
         case "load": return void this.#load()
-        case "requestFinger": return this.#requests.requestFinger(given.number)
-        case "requestSnapshot":
-            // What was known without this finger is old; what comes from now on is not.
-            this.#lists?.restore()
-            this.#holdFinger(true, true)
-            return this.#requests.requestSnapshot(given.number)
-        case "reload": return this.#screens ? this.#reloadByScreens(given) : this.#requests.reload(given)
-        case "poll": return this.#requests.poll(given)
-        case "cancel": return this.#requests.cancel(given.number)
-        case "dropReloads":
-            this.#requests.dropReloads()
-            return this.#screens?.dropReloads()
+        case "commit": return void this.#commit(given)
         case "follow":
             this.#holdFinger(true)
             this.#lists?.restore()
             return this.#following.follow(this, given.since, ([[name, values]]) => (
                 this.#send({ [name]: { ...values, number: given.number } })))
         case "unfollow": return this.#following.unfollow(this)
-        case "commit": return void this.#commit(given)
-        case "requestToken": return this.#requests.renewToken()
+        case "reload":
+            if (this.#screens) return this.#reloadByScreens(given)
+            break
+        case "requestSnapshot":
+            // What was known without this finger is old; what comes from now on is not.
+            this.#lists?.restore()
+            this.#holdFinger(true, true)
+            break
+        case "dropReloads": this.#screens?.dropReloads()
         }
+        // What else is wanted has its name there.
+        this.#requests[name](given)
     }
 
     // MARK: What it asks for

@@ -8,7 +8,7 @@ import { PendingRequests } from "./pendingrequests.js"
 /** Things that are reloaded at once; the others wait for their turn. Screens have a queue with the same limit. */
 const maximumReloads = 4
 
-/** The requests of one machine; `send` is given their results as the machine's inputs. */
+/** The requests of one machine, by the names of its effects; `send` is given their results as the machine's inputs. */
 export class MachineRequests {
     #client
     #options
@@ -30,11 +30,11 @@ export class MachineRequests {
         this.#pending = new PendingRequests(client.environment, options.requestDeadline, gate, client._tokens)
     }
 
-    requestFinger(number) {
+    requestFinger({ number }) {
         this.#ask(number, () => this.#following.finger(), at => ({ finger: { number, at } }), "fingerFailed")
     }
 
-    requestSnapshot(number) {
+    requestSnapshot({ number }) {
         this.#pending.begin(number, async signal => new Map(await this.#options.snapshot({ signal })), entries => {
             this.snapshot = { number, entries }
             this.#send({ snapshot: { number } })
@@ -60,7 +60,7 @@ export class MachineRequests {
         this.found.clear()
     }
 
-    cancel(number) {
+    cancel({ number }) {
         this.#pending.abort(number)
         if (this.snapshot?.number === number) this.snapshot = null
     }
@@ -69,7 +69,7 @@ export class MachineRequests {
     networkIsBack() { this.#pending.networkIsBack() }
 
     /** Asks for a new token. Only who says that nobody is signed in is believed; anything else is tried again. */
-    renewToken() {
+    requestToken() {
         this.forgetToken()
         this.#pending.renewToken(undefined, () => this.#send({ token: { isValid: true } }),
             error => this.#send(isSignedOut(error) ? { token: { isValid: false } } : { tokenFailed: {} }))
