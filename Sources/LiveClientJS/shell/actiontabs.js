@@ -35,7 +35,7 @@ export class ActionTabs {
         this.#step({ start: { isVisible: isVisible() } })
         this.#unwatch = watchPage(page, {
             visible: isVisible => this.#step({ visible: { isVisible } }), frozen: () => this.#step({ freeze: {} }),
-            resumed: () => this.#step({ resume: { isVisible: isVisible() } }), path: () => {},
+            resumed: isVisible => this.#step({ resume: { isVisible } }), path: () => {},
         })
     }
 

@@ -101,11 +101,11 @@ class Client {
                 this.#link.freeze?.()
                 this.enterBackground()
             },
-            resumed: () => {
-                this.#look({ isVisible: this.environment.page.document?.visibilityState !== "hidden" })
-                this.#link.resume?.(this.#page.isVisible)
+            resumed: isVisible => {
+                this.#look({ isVisible })
+                this.#link.resume?.(isVisible)
                 // A page that is thawed only to do something is still hidden.
-                if (this.#page.isVisible) this.enterForeground()
+                if (isVisible) this.enterForeground()
             },
             path: (isSatisfied, network) => this.pathChanged({ isSatisfied, network }),
         }

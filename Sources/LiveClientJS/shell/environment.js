@@ -143,12 +143,14 @@ export function setDue({ now, setTimer, clearTimer }, timer, due, work, longest 
 }
 
 /**
- * Tells what becomes of the page: `on.visible(isVisible)`, `on.frozen()`, `on.resumed()`, `on.path(isSatisfied, network)`.
+ * Tells what becomes of the page: `on.visible(isVisible)`, `on.frozen()`, `on.resumed(isVisible)`, `on.path(isSatisfied,
+ * network)`.
  * `page` has what a window has; null: nothing happens. Returns what ends it.
  */
 export function watchPage(page, on, nameNetwork) {
     if (!page) return () => {}
     const { document, navigator } = page
+    const isVisible = () => document?.visibilityState !== "hidden"
     const network = () => nameNetwork?.() ?? navigator?.connection?.type ?? ""
     let last = network()
     const listeners = []
@@ -161,16 +163,16 @@ export function watchPage(page, on, nameNetwork) {
         last = network()
         on.path(isSatisfied, last)
     }
-    listen(document, "visibilitychange", () => on.visible(document.visibilityState !== "hidden"))
+    listen(document, "visibilitychange", () => on.visible(isVisible()))
     listen(document, "freeze", () => on.frozen())
-    listen(document, "resume", () => on.resumed())
+    listen(document, "resume", () => on.resumed(isVisible()))
     listen(page, "pagehide", () => on.frozen())
-    listen(page, "pageshow", event => { if (event.persisted) on.resumed() })
+    listen(page, "pageshow", event => { if (event.persisted) on.resumed(isVisible()) })
     listen(page, "online", () => tellPath(true))
     listen(page, "offline", () => tellPath(false))
     // It changes with every measurement of its speed too, which is no other path.
     listen(navigator?.connection, "change", () => { if (network() !== last) tellPath(navigator.onLine !== false) })
-    on.visible(document?.visibilityState !== "hidden")
+    on.visible(isVisible())
     tellPath(navigator?.onLine !== false)
     return () => listeners.forEach(remove => remove())
 }

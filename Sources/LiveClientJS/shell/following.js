@@ -37,6 +37,9 @@ export class Following {
     /** The client changes its state because a follower needs another start of the stream. */
     get _isRestarting() { return this.#isRestarting }
 
+    /** The stream's newest. */
+    get #cursor() { return this.#recent.at(-1)?.at ?? this.#start.since }
+
     #now() { return this.#client.environment.now() }
 
     /**
@@ -45,7 +48,7 @@ export class Following {
      */
     async finger() {
         if (this.#followers.size > 0 && this.#start) {
-            const at = this.#recent.at(-1)?.at ?? this.#start.since
+            const at = this.#cursor
             if (at) return at
         }
         if (!this.#finger || this.#now() - this.#finger.time >= nodeLag) {
@@ -99,7 +102,7 @@ export class Following {
         follower._isJoined = true
         for (const { event, at } of this.#recent.slice(index)) follower.sink({ events: { events: event ? [event] : [], at } })
         if (this.#stalledSince !== undefined) follower.sink({ source: { stalledSince: this.#stalledSince } })
-        if (this.#isLive) follower.sink({ live: { at: this.#recent.at(-1)?.at ?? this.#start.since } })
+        if (this.#isLive) follower.sink({ live: { at: this.#cursor } })
     }
 
     async #catchUp(key, follower, since) {
@@ -195,7 +198,7 @@ export class Following {
 
     /** Without a cursor it moves none: whoever resumes gets it again. */
     #message(given, event) {
-        const at = given ?? this.#recent.at(-1)?.at ?? this.#start.since
+        const at = given ?? this.#cursor
         this.#remember(at, event)
         this.#tell({ events: { events: event ? [event] : [], at } })
     }
