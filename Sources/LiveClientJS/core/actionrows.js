@@ -1,4 +1,5 @@
 // The rows of the action queue: what users want, and what is known of what the server has (ActionQueue+Rows.swift).
+import { earliestOf } from "./retry.js"
 
 const actionDefaults = {
     seed: 1,
@@ -13,10 +14,7 @@ const actionDefaults = {
 /** Of a row: there is one for each kind and id. */
 export const actionName = (kind, id) => JSON.stringify([kind, id])
 /** The least of the times that are not null. */
-export function leastTime(...times) {
-    const given = times.filter(time => time !== null)
-    return given.length === 0 ? null : Math.min(...given)
-}
+export function leastTime(...times) { return earliestOf(times) ?? null }
 
 /** So long after an action was done, an answer that was asked for before does not hide it. */
 const settledFor = 60_000

@@ -7,6 +7,8 @@
 // Effects: requestLock, stealLock, releaseLock, post {ask | answer | lead | leave}, lead (open the connection), yield (drop it),
 // follow {leader}, audience {isVisible}: whether anybody looks at one of the tabs.
 
+import { earliestOf } from "./retry.js"
+
 const tabDefaults = {
     /** A follower that is looked at asks its leader so often, in ms, whether it is there. */
     askPause: 5_000,
@@ -53,10 +55,7 @@ export class TabMachine {
         return view
     }
 
-    get wakeAt() {
-        const times = [this.#askAt, this.#answerAt, ...this.#members.values()].filter(time => time !== null)
-        return times.length === 0 ? null : Math.min(...times)
-    }
+    get wakeAt() { return earliestOf([this.#askAt, this.#answerAt, ...this.#members.values()]) ?? null }
 
     handle(input, now) {
         const [[name, values]] = Object.entries(input)

@@ -1,10 +1,11 @@
 // What tabs say to each other over a channel. Other code of the origin may use it too, and so may another version of this one:
 // what is not a word as it stands here is ignored.
 
+import { isObject } from "./messages.js"
+
 /** Raised with each change of what a word means: tabs of different versions share no connection, and each version has its own. */
 export const tabVersion = 1
 
-const isObject = value => typeof value === "object" && value !== null && !Array.isArray(value)
 const isText = value => typeof value === "string"
 const isFlag = value => typeof value === "boolean"
 /** One of `{name: {…}}`, as states and updates are. */

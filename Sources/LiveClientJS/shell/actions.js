@@ -4,7 +4,7 @@ import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
 import { ActionError, immediateError } from "./actionerror.js"
 import { ActionRequests } from "./actionrequests.js"
 import { ActionTabs } from "./actiontabs.js"
-import { maximumTimer, ofStore, systemEnvironment } from "./environment.js"
+import { maximumTimer, ofStore, randomName, systemEnvironment } from "./environment.js"
 import { RequestError, callApp, isSignedOut } from "./failures.js"
 import { gateOf } from "./gate.js"
 import { renewToken } from "./tokens.js"
@@ -261,11 +261,8 @@ export class LiveActions {
         this.#isOutdated = false
         const actions = await this.#ask(() => store.load(), this.#closing.signal)
         this.#refuseClosed()
-        const { random } = this.#environment
-        const queue = new SharedActionQueue({
-            keyPrefix: [random(), random(), random(), random()].map(word => word.toString(36)).join(""),
-            seed: random(), ...settings,
-        })
+        const keyPrefix = randomName(this.#environment, 4)
+        const queue = new SharedActionQueue({ keyPrefix, seed: this.#environment.random(), ...settings })
         queue.handle({ network: { isReachable: this.#isReachable && this.#isSending } }, this.now())
         this.#queue = queue
         this.#stored = new StoredKeys(actions)

@@ -5,7 +5,7 @@
 // `over` and `key` say whose row is meant, by its key; null: there is none. Another tab may have written meanwhile: then
 // nothing is written.
 import { expectRow, expectedRows } from "../core/sharedactions.js"
-import { actionsName } from "./indexeddb.js"
+import { actionsName, requestResult } from "./indexeddb.js"
 
 /** Keeps actions for as long as the page lives. Those that share a `shelf` are starts of one app, or its tabs, for tests. */
 export class MemoryActionStore {
@@ -57,11 +57,8 @@ export class IndexedDBActionStore {
     get sharedName() { return this.#store.name }
 
     load() {
-        return this.#store.transaction([actionsName], "readonly", transaction => new Promise((resolve, reject) => {
-            const read = transaction.objectStore(actionsName).getAll()
-            read.onsuccess = () => resolve(read.result)
-            read.onerror = () => reject(read.error)
-        }))
+        return this.#store.transaction([actionsName], "readonly", transaction => (
+            requestResult(transaction.objectStore(actionsName).getAll())))
     }
 
     commit(changes) {

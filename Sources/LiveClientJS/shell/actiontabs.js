@@ -1,7 +1,7 @@
 // Which of the tabs that share a store of actions sends them: the lock and the channel around a TabMachine.
 import { TabMachine } from "../core/tabs.js"
 import { isActionWord } from "../core/tabwords.js"
-import { holdLock, setDue, watchPage } from "./environment.js"
+import { holdLock, randomName, setDue, watchPage } from "./environment.js"
 
 /** One tab of those that share a store of actions. */
 export class ActionTabs {
@@ -24,11 +24,11 @@ export class ActionTabs {
      *     seconds while another tab is looked at: a hidden one's own timers come once a minute
      */
     constructor(environment, name, on) {
-        const { random, BroadcastChannel, page } = environment
+        const { BroadcastChannel, page } = environment
         this.#environment = environment
         this.#name = `livegate actions ${name}`
         this.#on = on
-        this.#id = `${random().toString(36)}-${random().toString(36)}`
+        this.#id = randomName(environment)
         this.#channel = new BroadcastChannel(this.#name)
         this.#channel.onmessage = ({ data }) => { if (isActionWord(data)) this.#receive(data) }
         const isVisible = () => page?.document ? page.document.visibilityState !== "hidden" : true

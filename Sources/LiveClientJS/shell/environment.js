@@ -55,6 +55,11 @@ export function systemEnvironment() {
     }
 }
 
+/** A name that nobody else has: `crypto.randomUUID` is missing in pages of plain http. */
+export function randomName({ random }, parts = 2) {
+    return Array.from({ length: parts }, () => random().toString(36)).join("-")
+}
+
 /** A function that makes something for a client, once for each. */
 export function oneFor(make) {
     const made = new WeakMap()

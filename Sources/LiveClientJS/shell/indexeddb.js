@@ -1,6 +1,6 @@
 // The store on IndexedDB: metadata, entries and the app's own object stores in one transaction.
 import { StoreError, differences, otherStore, placeOfCommit, storeFormat } from "../core/stored.js"
-import { ofStore, systemEnvironment } from "./environment.js"
+import { ofStore, randomName, systemEnvironment } from "./environment.js"
 
 const identityName = "livegate.identity"
 const areasName = "livegate.areas"
@@ -9,7 +9,7 @@ const entriesName = "livegate.entries"
 export const actionsName = "livegate.actions"
 
 /** A request of IndexedDB as a promise. */
-function requestResult(request) {
+export function requestResult(request) {
     return new Promise((resolve, reject) => {
         request.onsuccess = () => resolve(request.result)
         request.onerror = () => reject(request.error)
@@ -330,9 +330,6 @@ export async function openStore({ name, schema = 1, account, server, tables, dat
         place = placeBehind(full, places)
         return open(place)
     })
-    // Pages of plain http have no `crypto.randomUUID`.
-    const { random } = systemEnvironment()
-    const writer = [random(), random(), random()].map(part => part.toString(36)).join("-")
-    held.current = new IndexedDBStore(database, writer, () => open(place, true), full, setAside)
+    held.current = new IndexedDBStore(database, randomName(systemEnvironment(), 3), () => open(place, true), full, setAside)
     return held.current
 }

@@ -1,4 +1,5 @@
 // The app's API as screens use it: what it may answer, and what is a mistake of the app.
+import { isObject } from "../core/messages.js"
 import { callApp, outcomeOf } from "./failures.js"
 
 /** What the API has of a thing: `{value}`, `{gone: {}}` or `{notOurs: {}}`. */
@@ -11,8 +12,7 @@ export async function readThingOf(api, thing, signal) {
         if (!outcome) throw error
         return { [outcome]: {} }
     }
-    const isObject = typeof found === "object" && found !== null
-    const name = ["value", "gone", "notOurs"].find(name => isObject && name in found)
+    const name = ["value", "gone", "notOurs"].find(name => isObject(found) && name in found)
     if (!name) throw mistake("reload gave none of {value}, {gone: {}}, {notOurs: {}}")
     return { [name]: found[name] }
 }

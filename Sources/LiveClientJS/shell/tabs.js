@@ -3,7 +3,7 @@
 import { RecentUpdates, placeAmong } from "../core/recent.js"
 import { TabMachine } from "../core/tabs.js"
 import { isConnectionWord, tabVersion } from "../core/tabwords.js"
-import { holdLock, setDue } from "./environment.js"
+import { holdLock, randomName, setDue } from "./environment.js"
 import { MissedUpdates, maximumMissed } from "./missed.js"
 import { Link } from "./link.js"
 
@@ -58,7 +58,7 @@ class SharedLink {
         this.#addresses = addresses
         this.#options = options
         this.#owner = owner
-        this.#id = `${environment.random().toString(36)}-${environment.random().toString(36)}`
+        this.#id = randomName(environment)
         const shared = [addresses.text, options.account, options.entities, ...options.asksForEventIDs ? ["aid"] : []]
         this.#name = `livegate ${tabVersion} ${JSON.stringify(shared)}`
         this.#missed = new MissedUpdates(environment, addresses, options)
