@@ -71,28 +71,9 @@ export class IndexedDBActionStore {
                     else this.#show(change.show.kind, change.show.id, change.show.value, transaction)
                 }
             }
-            return this.#expect(rows, expectedRows(changes), write)
-        })
-    }
-
-    /** Calls `write` in the callback of the last read: a transaction ends where nothing is asked of it. */
-    #expect(rows, expected, write) {
-        if (expected.length === 0) return write()
-        return new Promise((resolve, reject) => {
-            let left = expected.length
-            for (const row of expected) {
-                const read = rows.get([row.kind, row.id])
-                read.onerror = () => reject(read.error)
-                read.onsuccess = () => {
-                    try {
-                        expectRow(row, read.result)
-                        left -= 1
-                        if (left === 0) resolve(write())
-                    } catch (error) {
-                        reject(error)
-                    }
-                }
-            }
+            const expect = async row => expectRow(row, await requestResult(rows.get([row.kind, row.id])))
+            // Behind the last read at once: a transaction ends where nothing is asked of it.
+            return Promise.all(expectedRows(changes).map(expect)).then(write)
         })
     }
 }

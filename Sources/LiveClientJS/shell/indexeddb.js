@@ -275,11 +275,7 @@ export class IndexedDBStore {
             also?.(transaction, place === "whole")
             return place
         }
-        return completed(transaction, end, new Promise((resolve, reject) => {
-            const read = areas.get(area)
-            read.onsuccess = () => { try { resolve(write(read.result)) } catch (error) { reject(error) } }
-            read.onerror = () => reject(read.error)
-        }))
+        return completed(transaction, end, requestResult(areas.get(area)).then(write))
     }
 
     /** The app's own transaction on its own object stores; fulfilled with what `body` returned, when it is complete. */
