@@ -1,4 +1,4 @@
-// Tests: SQLiteStore+Accounts.swift, SQLiteStore+SigningOut.swift, SQLiteActionStore.swift
+// Tests: SQLiteStore.swift, SQLiteActionStore.swift
 import Foundation
 import LiveClient
 import LiveState

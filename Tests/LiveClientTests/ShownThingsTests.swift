@@ -1,4 +1,4 @@
-// Tests: ScreenCompleteness.swift, LiveScreens+Things.swift, LiveMachine.swift, RequestError.swift
+// Tests: LiveArea.swift, LiveScreens+Things.swift, LiveMachine.swift, RequestError.swift
 import LiveState
 import TestHarness
 import Testing

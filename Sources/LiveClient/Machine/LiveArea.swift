@@ -151,3 +151,28 @@ extension ListKeeping {
     /// Nothing was.
     public func commitEnded(isDone: Bool) {}
 }
+
+/// Whether what screens show is as the server has it: what a machine's sign covers besides the machine itself.
+public struct ScreenCompleteness: Equatable, Sendable {
+    /// All lists and details on the screens are.
+    public var isComplete = true
+    /// Some of it could not be fetched.
+    public var hasFailed = false
+    /// Some of it is being fetched.
+    public var isLoading = false
+
+    /// All of it is as the server has it.
+    public init() {}
+}
+
+/// What shows things of a machine: ``LiveScreens`` are. The machine follows it (``LiveArea/onScreen``).
+public protocol ShownThings: Sendable {
+    /// How it is now.
+    var lastCompleteness: ScreenCompleteness { get async }
+
+    /// The same, and each that follows; for one reader, the machine.
+    var completeness: AsyncStream<ScreenCompleteness> { get async }
+
+    /// Somebody pulls the screen: what waits to be tried again is tried now.
+    func retryNow() async
+}

@@ -180,7 +180,7 @@ public actor LiveMachine<Area: LiveArea> {
         }
     }
 
-    private func lookAtRefreshes() {
+    private func wakeRefreshes() {
         for refresh in refreshes { refresh.resume() }
         refreshes = []
     }
@@ -202,7 +202,7 @@ public actor LiveMachine<Area: LiveArea> {
         unfollow()
         for follower in followers.values { follower.finish() }
         followers = [:]
-        lookAtRefreshes()
+        wakeRefreshes()
     }
 
     var now: Milliseconds { clock.now }
@@ -223,7 +223,7 @@ public actor LiveMachine<Area: LiveArea> {
             publish()
         }
         inputs += 1
-        lookAtRefreshes()
+        wakeRefreshes()
         schedule()
     }
 

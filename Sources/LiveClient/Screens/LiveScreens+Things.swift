@@ -63,7 +63,7 @@ extension LiveScreens {
             }
         }
         wait("", until: queue.wakeAt)
-        tellCompleteness()
+        reportCompleteness()
         return effects
     }
 
@@ -145,7 +145,7 @@ extension LiveScreens {
         place(value, of: thing)
         forgetValues()
         publishDetails(of: thing)
-        tellCompleteness()
+        reportCompleteness()
     }
 
     /// - Parameters:
@@ -210,5 +210,42 @@ extension LiveScreens {
     private func wake(_ name: String) {
         guard !Task.isCancelled else { return }
         if name.isEmpty { ask(.wake) } else { give(name, .wake) }
+    }
+}
+
+// Whether what is on the screens is as the server has it, for the machine's sign.
+extension LiveScreens: ShownThings {
+    /// Whether all lists and details on the screens are as the server has them, and each change of that; for one reader, the machine
+    /// (``LiveArea/onScreen``).
+    public var completeness: AsyncStream<ScreenCompleteness> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ScreenCompleteness.self, bufferingPolicy: .bufferingNewest(1))
+        completenessFollower?.finish()
+        completenessFollower = continuation
+        continuation.yield(lastCompleteness)
+        if isClosed { continuation.finish() }
+        return stream
+    }
+
+    func reportCompleteness() {
+        guard completenessFollower != nil else { return }
+        var now = ScreenCompleteness()
+        for shown in details.values where shown.absence == nil {
+            if queue.knowledge(of: shown.thing, isWhole: true) != .known { now.isComplete = false }
+            if shown.failure != nil { now.hasFailed = true }
+        }
+        for list in lists.values where list.isShown {
+            let view = list.machine.view
+            let isOld = view.items.contains {
+                queue.knowledge(of: Thing(entity: list.entity, id: $0.id)) == .knownStale
+            }
+            if view.knowledge != .known || isOld { now.isComplete = false }
+            if view.failures > 0 { now.hasFailed = true }
+            if view.isLoading { now.isLoading = true }
+        }
+        if !queue.view.running.isEmpty { now.isLoading = true }
+        guard now != lastCompleteness else { return }
+        lastCompleteness = now
+        completenessFollower?.yield(now)
     }
 }
