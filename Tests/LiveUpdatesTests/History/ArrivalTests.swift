@@ -18,7 +18,7 @@ struct ArrivalTests {
             node.take(0, in: TestHistory.second, at: first)
             // What was loaded with a time stamp of 1970 is older than the window.
             let isOld = !isLive && first >= 0 && first <= 1
-            let expected = isOld ? nil : [first, second, first].map { max(-1, $0) }
+            let expected = isOld ? nil : [first, second, first]
             let replay = try #require(node.replay(cursor))
             #expect(expected == nil || replay.map(\.timestamp) == expected)
             #expect(node.offsets(node.fresh()) == [])
