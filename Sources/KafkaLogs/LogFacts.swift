@@ -36,8 +36,8 @@ package struct LogFacts: Equatable, Sendable {
     package var start: Int64
     /// What may have stood before `start`; nil where nothing ever did.
     package var unread: Unread?
-    /// What comes from here on counts as arrived when it is read: the log end when reading began, or `start` where the partition
-    /// was opened while others were read already.
+    /// What comes from here on counts as arrived when it is read: the log end when reading began, or `start` where the log was
+    /// found, or lost its position, while the node was running.
     package var liveFrom: Int64
     /// A time at which the log held no record yet: the stamp of the record at offset 0, or of the first one behind it whose
     /// stamp is neither below 0 nor later than the moment of reading it; never later than the moment at which the record at

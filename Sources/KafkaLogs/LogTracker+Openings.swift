@@ -87,28 +87,20 @@ extension LogTracker {
     /// Begins to read what has been answered in full.
     mutating func open(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
-        let isRunning = isReading(besides: refresh.began)
         for (name, answers) in refresh.openings.sorted(by: { $0.key < $1.key }) {
             // Retention moved the start meanwhile, or its record did not come: in the next refresh.
             if answers.first == .outOfRange { continue }
             if answers.first == .silent || answers.before == .silent, isFirstRecordWanted(name) { continue }
             // Whoever told the end has another log than who leads now.
             if answers.endsBeforeStart { continue }
-            open(name, answers, isRunning: isRunning, asked: refresh.openingsBegan, now)
+            open(name, answers, asked: refresh.openingsBegan, now)
         }
         return finish(now)
     }
 
-    /// Whether a partition was opened before that refresh.
-    private func isReading(besides refresh: Moment) -> Bool {
-        topics.contains { $0.partitions.contains { $0.lastOpening != nil && $0.openedRefresh != refresh } }
-    }
-
-    private mutating func open(
-        _ name: PartitionName, _ answers: OpeningAnswers, isRunning: Bool, asked: Int64, _ now: Moment
-    ) {
+    private mutating func open(_ name: PartitionName, _ answers: OpeningAnswers, asked: Int64, _ now: Moment) {
         guard let lost = self[name]?.lostOpening else {
-            let opening = answers.opening(window: window, isRunning: isRunning, now: asked)
+            let opening = answers.opening(window: window, now: asked)
             self[name]?.open(opening, before: answers.recordBefore)
             let began = refresh?.began
             self[name]?.openedRefresh = began
@@ -134,7 +126,7 @@ extension LogTracker {
         self[name]?.anchor = LogAnchor(next: answers.logStart, broker: leader)
         self[name]?.check = LogCheck(start: answers.logStart, windowStart: LogCheck.sinceEver)
         lose(name, .retention, readingAt: answers.logStart, now)
-        // As where a partition is opened while others are read: its stamps say nothing of when the rest came.
+        // As of a partition that was added: its stamps say nothing of when the rest came.
         self[name]?.opening?.liveFrom = answers.logStart
         self[name]?.opening?.logStart = answers.logStart
         resume(name, at: answers.logStart, now)
@@ -183,14 +175,14 @@ extension OpeningAnswers {
         }
     }
 
-    /// `isRunning`: others were opened before it, and cursors may be from a moment at which nothing of it was known. What stands
-    /// in it then, a filled partition that was added, or whose leader comes back late, counts as arrived now: its stamps say
-    /// nothing of when it came.
-    fileprivate func opening(window: Int64?, isRunning: Bool, now: Int64) -> Opening {
+    /// Of a log that was not there when its topic was first found, cursors may be from a moment at which nothing of it was known.
+    /// What stands in it then, in a filled partition that was added, counts as arrived now: its stamps say nothing of when it
+    /// came. All others are opened before the node is ready, also those whose leaders are late.
+    fileprivate func opening(window: Int64?, now: Int64) -> Opening {
         let start = start
         var opening = Opening(
             start: start, logStart: logStart, loadUntil: origin == .window ? end : start, unread: nil,
-            liveFrom: isRunning || origin == .logStart ? start : end, born: nil,
+            liveFrom: origin == .logStart ? start : end, born: nil,
             readsFirst: start == logStart, windowStart: nil, opened: now)
         if start > 0 {
             var stampedBefore: Int64?
