@@ -46,10 +46,12 @@ package struct LogFacts: Equatable, Sendable {
     /// The time stamp of the record at offset 0, as Kafka has it, whatever the clock says of it; nil where that was not read. Two
     /// logs of one name differ in it.
     package var firstStamp: Int64?
-    /// The moment after the last one at which another log was known to have the name; nil where none is remembered.
+    /// The moment after the last one at which another log was known to have the name, or positions in this one were wrong; nil
+    /// where neither is remembered.
     package var notBefore: Int64?
     /// The moment after the one at which the log, or another of its topic, was found to be cut back (an unclean election),
-    /// while the topic kept its id: what a node said before that may be of what is lost. Nil where that is not remembered.
+    /// while the topic kept its id, or positions in this one were wrong: what a node said before that may be of what is lost. Nil
+    /// where that is not remembered.
     package var wholeAfter: Int64?
     /// The last moment at which its leader proved the log to be the one that is read, and it was not new and empty.
     package var known: Int64?

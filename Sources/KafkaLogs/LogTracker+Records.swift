@@ -45,9 +45,12 @@ extension LogTracker {
     /// nothing: whoever keeps the records would leave it out.
     private mutating func wasPassedOver(_ name: PartitionName, _ offset: Int64, _ now: Moment) -> Bool {
         guard let partition = self[name] else { return false }
-        guard offset < partition.handedOver else {
+        let isPassedOver = partition.passedOver?.contains(offset) ?? false
+        if isPassedOver || offset >= partition.handedOver {
+            let first = isPassedOver ? partition.passedOver?.lowerBound : partition.handedOver
             recordsBelow.unread += 1
             lose(name, .passedOver, readingAt: offset, now)
+            self[name]?.passedOver = (first ?? offset)..<offset
             return true
         }
         recordsBelow.repeated += 1

@@ -149,12 +149,18 @@ extension LogTracker {
         self[name]?.opening = opening
         self[name]?.next = offset
         self[name]?.handedOver = offset
+        self[name]?.passedOver = nil
         self[name]?.anchor.next = offset
         self[name]?.failure = nil
         self[name]?.search = nil
-        if !wasLoaded, self[name]?.isLoaded == true { unloaded -= 1 }
+        let isLoaded = self[name]?.isLoaded == true
+        if wasLoaded != isLoaded { unloaded += isLoaded ? -1 : 1 }
         note(.recordsLost(name, loss))
         change(name)
+        guard loss == .passedOver else { return }
+        // Cursors and stores may have positions that are ahead of what was read: they count as of a log that was cut back.
+        self[name]?.wrongUntil = now.wall
+        wantsRefresh = true
     }
 
     /// Assigns the partition anew; what comes of the assignment before is dropped.

@@ -112,12 +112,18 @@ package struct LogTracker {
         let topic = topics[Int(name.topic)]
         return LogFacts(
             start: opening.start, unread: opening.unread, liveFrom: opening.liveFrom, born: opening.born,
-            firstStamp: opening.firstStamp, notBefore: topic.lastKnownBefore.map { $0 + 1 },
-            wholeAfter: topic.lastWhole.map { $0 + 1 },
+            firstStamp: opening.firstStamp, notBefore: Self.moment(after: topic.lastKnownBefore, partition.wrongUntil),
+            wholeAfter: Self.moment(after: topic.lastWhole, partition.wrongUntil),
             known: partition.known, topicID: topic.id?.hash,
             next: next, end: partition.end, endAsked: partition.endAsked, endMoment: partition.endMoment)
     }
 
+    private static func moment(after first: Int64?, _ second: Int64?) -> Int64? {
+        guard let first, let second else { return (first ?? second).map { $0 + 1 } }
+        return max(first, second) + 1
+    }
+
+    /// By topic, in how many refreshes brokers have told which partitions it has, and how many it has.
     package var topicAnswers: [TopicAnswers] {
         topics.map { TopicAnswers(count: $0.answers, partitions: $0.partitions.count) }
     }

@@ -103,6 +103,10 @@ struct TrackedPartition {
     /// Behind the last record that was handed over; where reading began, before the first. What lies between this and ``next``
     /// its leader has said to be no record.
     var handedOver: Int64 = 0
+    /// Below ``handedOver``, and never handed over all the same: the position was set back to what stands behind them.
+    var passedOver: Range<Int64>?
+    /// When the position was set back last; wall clock. Until then it may have been wrong.
+    var wrongUntil: Int64?
     /// The position that the broker refused, until it is known why.
     var refused: Int64?
     /// When its position was given up last, monotonic: it is not given up twice in a second.
@@ -141,6 +145,8 @@ struct TrackedPartition {
         self.opening = opening
         next = opening.start
         handedOver = opening.start
+        passedOver = nil
+        wrongUntil = nil
         refused = nil
         failure = nil
         search = nil

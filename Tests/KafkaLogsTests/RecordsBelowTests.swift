@@ -75,4 +75,47 @@ import Testing
         node.drain()
         #expect(node.records == [4])
     }
+
+    @Test func `in a row from the last one down is told each, and read again it is left out`() {
+        var node = node
+        node.reader.tracker.reachEnd(0, 0, offset: 8, node.now)
+        for offset in [7, 6, 4] as [Int64] {
+            _ = node.reader.tracker.takeChanges()
+            #expect(
+                read(&node, offset) == .handOverMarked && resyncs(&node) == [.recordsLost(node.name(), .passedOver)])
+            node.reader.tracker.endBatch()
+            #expect(node.facts()?.start == offset && node.facts()?.next == offset + 1)
+        }
+        #expect(read(&node, 4) == .drop && read(&node, 2) == .drop && resyncs(&node) == [])
+        #expect(node.reader.tracker.recordsBelow == RecordsBelow(repeated: 2, unread: 3))
+    }
+
+    @Test func `makes what was known of its log until then count as of another`() {
+        for ids in [false, true] {
+            var node = TestNode(partitions: 2, ids: ids)
+            node.write(1, 2, 3)
+            node.refresh()
+            node.drain()
+            node.refresh()
+            let stored = node.facts().map(KnownLog.init)
+            node.wait(1_000)
+            node.reader.tracker.reachEnd(0, 0, offset: 8, node.now)
+            _ = read(&node, 5)
+            node.reader.tracker.endBatch()
+            let wrong = node.now.wall + 1
+            #expect(node.facts()?.notBefore == wrong && node.facts()?.wholeAfter == wrong)
+            #expect(node.facts().map { stored?.verdict($0) } == .other, "a store's position may be ahead of it")
+            #expect(node.facts(1)?.notBefore == nil && node.reader.tracker.wantsRefresh)
+        }
+    }
+
+    @Test func `in the window that is still to be loaded keeps the node from being loaded`() {
+        var node = TestNode()
+        node.write(1, 2, 3)
+        node.refresh()
+        node.reader.tracker.reachEnd(0, 0, offset: 3, node.now)
+        #expect(node.reader.tracker.isLoaded)
+        #expect(read(&node, 1) == .handOverMarked && !node.reader.tracker.isLoaded)
+        #expect(read(&node, 2) != .drop && node.reader.tracker.isLoaded)
+    }
 }

@@ -310,4 +310,31 @@ struct LogIdentityTests {
         node.open(LogFacts(known: node.now, end: 6))
         #expect(node.offsets(early) == [5])
     }
+
+    @Test(arguments: [nil, 7] as [UInt32?])
+    func `whoever holds a position that was ahead of what was read is refused`(_ id: UInt32?) {
+        let node = TestHistory()
+        node.open(LogFacts(born: 1_000, known: node.now, topicID: id, end: 8, endAsked: 1))
+        for offset in 0..<3 as Range<Int64> { node.take(offset) }
+        node.change { $0.next = 8 }
+        let ahead = node.fresh()
+        #expect(Cursor(ahead)?.positions.map(\.offset) == [8])
+        // A record comes at 5 that nobody was given.
+        node.now += 1_000
+        node.history.lose([TestHistory.first])
+        var facts = LogFacts(
+            start: 5, unread: .init(arrivedBefore: node.now), born: 1_000, notBefore: node.now + 1,
+            known: node.now - 1_000,
+            topicID: id, end: 8, endAsked: 1)
+        facts.wholeAfter = node.now + 1
+        node.open(facts)
+        node.take(5)
+        #expect(node.refusal(ahead) == .epoch)
+        // What is issued once the log was proved again is good.
+        node.now += 1_000
+        node.change { $0.known = node.now }
+        let fresh = node.fresh()
+        node.take(6)
+        #expect(node.offsets(fresh) == [6])
+    }
 }
