@@ -167,6 +167,30 @@ struct ArchiveLogsTests {
         #expect(other.first?.log?.points.map(\.offset) == [4])
     }
 
+    @Test func `a position that was ahead of what was read is compared with the log once more, that partition's alone`()
+    {
+        var node = Self.node([Self.first, Self.second])
+        node.read(0..<3)
+        node.read(0..<6, Self.second)
+        node.recorder.move(Self.first, to: 8)
+        node.feed.receive(node.recorder.take(), now: 0)
+        #expect(node.store().map(\.next) == [8, 6])
+        // A record comes at 5: nothing of it may be taken for stored.
+        node.recorder.setBack(Self.first)
+        node.note(Self.first, next: 5, start: 5)
+        node.read(5..<9)
+        node.read(6..<7, Self.second)
+        #expect(node.feed.questions.map(\.next) == [8] && node.store().map(\.from) == [6])
+        node.resolve(.cutBack(to: 3, since: nil, until: 8))
+        #expect(node.feed.behind.map(\.range) == [3..<5])
+        node.reread(3..<5)
+        #expect(node.store().map(\.next) == [5] && node.store().map(\.next) == [9])
+        // Another topic of the name is one after that too.
+        node.recorder.recreate(topic: 0)
+        node.note(Self.first, next: 0)
+        #expect(node.feed.questions.map(\.next) == [9])
+    }
+
     @Test func `a log that was cut back is read again from there, and its position counts once that is over`() {
         var node = Node()
         node.read(0..<3)

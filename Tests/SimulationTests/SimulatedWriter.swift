@@ -37,6 +37,7 @@ struct SimulatedWriter {
         switch change {
         case .facts(let name, let facts): recorder.note(name, facts)
         case .recreated(let topic): recorder.recreate(topic: topic)
+        case .recordsLost(let name, .passedOver): recorder.setBack(name)
         case .recordsLost(let name, _): recorder.lose(name)
         case .found, .vanished, .identified: break
         }

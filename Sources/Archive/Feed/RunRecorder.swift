@@ -13,9 +13,12 @@ package struct RunRecorder {
         var end = Int64.max
     }
 
+    /// By topic.
     private var generations: [UInt32] = []
     /// By topic and number.
     private var positions: [[Position]] = []
+    /// How often a position was set back: each counts as a generation of its partition alone.
+    private var setBacks: [PartitionName: UInt32] = [:]
     private var buffer = RecordBuffer()
 
     package init() {}
@@ -87,7 +90,7 @@ package struct RunRecorder {
     /// What is known of a log, before the record that is read next.
     package mutating func note(_ partition: PartitionName, _ facts: LogFacts) {
         move(partition, start: facts.start, next: max(facts.start, facts.next))
-        buffer.logs[partition] = NotedLog(generation: generations[Int(partition.topic)], facts: facts)
+        buffer.logs[partition] = NotedLog(generation: generation(of: partition), facts: facts)
     }
 
     private mutating func move(_ partition: PartitionName, start: Int64, next: Int64) {
@@ -116,6 +119,14 @@ package struct RunRecorder {
         if positions[topic][number].next != nil { positions[topic][number].isBehindLoss = true }
     }
 
+    /// Reading was ahead of records that it had not read, and is set back to where the next facts say: whatever was stored
+    /// since the first of them is to be compared with the log once more.
+    package mutating func setBack(_ partition: PartitionName) {
+        let (topic, number) = reserve(partition)
+        setBacks[partition, default: 0] += 1
+        positions[topic][number] = Position()
+    }
+
     /// Other logs have the topic's name.
     package mutating func recreate(topic: UInt16) {
         _ = reserve(PartitionName(topic: topic, number: 0))
@@ -135,15 +146,19 @@ package struct RunRecorder {
         return (topic, number)
     }
 
+    private func generation(of partition: PartitionName) -> UInt32 {
+        generations[Int(partition.topic)] + (setBacks.isEmpty ? 0 : setBacks[partition] ?? 0)
+    }
+
     /// Whether the last segment ends there.
     private func isLast(_ partition: PartitionName, next: Int64) -> Bool {
         guard let last = buffer.segments.last?.run else { return false }
-        return last.partition == partition && last.next == next && last.generation == generations[Int(partition.topic)]
+        return last.partition == partition && last.next == next && last.generation == generation(of: partition)
     }
 
     private mutating func begin(_ partition: PartitionName, after: Int64, from: Int64, next: Int64) {
         let run = RecordRun(
-            partition: partition, generation: generations[Int(partition.topic)], after: after, from: from, next: next)
+            partition: partition, generation: generation(of: partition), after: after, from: from, next: next)
         buffer.segments.append(RecordBuffer.Segment(run: run))
     }
 }

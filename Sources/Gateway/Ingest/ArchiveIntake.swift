@@ -153,6 +153,8 @@ final class ArchiveTap {
 
     func lose(_ partition: PartitionName) { recorder.lose(partition) }
 
+    func setBack(_ partition: PartitionName) { recorder.setBack(partition) }
+
     func recreate(topic: UInt16) { recorder.recreate(topic: topic) }
 
     /// Hands on what was noted: one lock a wake.

@@ -47,7 +47,7 @@ final class HistoryFacts {
                     ])
             case .recordsLost(let partition, let loss):
                 lost.append(.partition(partition))
-                ingest.tap?.lose(partition)
+                if loss == .passedOver { ingest.tap?.setBack(partition) } else { ingest.tap?.lose(partition) }
                 let (sentence, advice) = Self.words(loss)
                 logger.warning(
                     sentence,
