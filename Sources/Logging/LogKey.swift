@@ -28,6 +28,7 @@ extension LogKey {
     package static let deliveries = LogKey("deliveries")
     package static let ended = LogKey("ended")
     package static let refused = LogKey("refused")
+    package static let method = LogKey("method")
     package static let origin = LogKey("origin")
     package static let path = LogKey("path")
     package static let peer = LogKey("peer")
@@ -77,5 +78,6 @@ extension LogKey {
     package static let signal = LogKey("signal")
     package static let suppressed = LogKey("suppressed")
     package static let text = LogKey("text")
+    package static let window = LogKey("window")
     package static let windowMilliseconds = LogKey("window_ms")
 }

@@ -51,6 +51,9 @@ def test_the_log_level_is_changed_while_the_node_runs(door, asker):
         assert door.wait_for_log("request refused", count=count)["level"] == "debug"
     assert asker.ask("PUT", "/admin/loglevel", b"error")[0] == 200
     assert asker.ask("GET", "/admin/loglevel")[2] == b"error\n"
+    # Who asked what of all that may change something, and how it was answered; not the body.
+    assert [(line["peer"], line["method"], line["path"], line["status"]) for line in door.log("administration request")] == [
+        ("127.0.0.1", "PUT", "/admin/loglevel", status) for status in (400, 400, 200)]
     # And at this one none.
     assert ask(door.host, upgrade("no token")).startswith(b"HTTP/1.1 401 ")
     assert asker.ask("PUT", "/admin/loglevel", b"debug")[0] == 200

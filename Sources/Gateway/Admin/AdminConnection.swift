@@ -1,3 +1,4 @@
+import Balancer
 import HTTP
 import Reactor
 
@@ -26,6 +27,7 @@ final class AdminConnection {
     private let loop: EventLoop
     private let site: any AdminSite
     private let owner: AdminConnections
+    private let peer: ClientAddress
     private var phase = Phase.reading(AdminRequestReader())
     private var deadline: Timer?
     /// What came behind the request that is being answered.
@@ -37,8 +39,10 @@ final class AdminConnection {
     private var isLingering = false
 
     init(
-        _ descriptor: consuming FileDescriptor, loop: EventLoop, _ site: any AdminSite, _ owner: AdminConnections
+        _ descriptor: consuming FileDescriptor, peer: ClientAddress, loop: EventLoop, _ site: any AdminSite,
+        _ owner: AdminConnections
     ) {
+        self.peer = peer
         stream = ByteStream(descriptor, loop: loop)
         self.loop = loop
         self.site = site
@@ -118,7 +122,8 @@ final class AdminConnection {
         switch progress {
         case .needMore: break
         case .refused(let refusal): refuse(refusal)
-        case .request(let request, let consumed):
+        case .request(var request, let consumed):
+            request.peer = peer
             early.append(bytes.extracting(droppingFirst: consumed))
             answer(request)
         }
@@ -178,13 +183,10 @@ final class AdminConnection {
         phase = .writing(pages)
         stream.write(
             answer.serialized(
-                date: site.date, withoutBody: request.isHead, keepsAlive: keepsAlive(answer),
+                date: site.date, withoutBody: request.isHead, keepsAlive: request.keepsAlive,
                 isChunked: request.head.version == .http11))
         setDeadline(Self.takingMilliseconds)
     }
-
-    /// A body without length and without chunks ends with the connection (RFC 9112 §6.3).
-    private func keepsAlive(_ answer: AdminAnswer) -> Bool { request?.keepsAlive ?? false }
 
     /// What was written has left.
     private func written() {
@@ -267,11 +269,11 @@ final class AdminConnections {
 
     /// At the limit one gives way, of several alike the one that came first: whoever keeps connections, silent ones and those
     /// that have their answer too, does not keep a probe out. All that have a descriptor are counted, to their end.
-    func accept(_ descriptor: consuming FileDescriptor) {
+    func accept(_ descriptor: consuming FileDescriptor, peer: ClientAddress) {
         if connections.count >= Self.maximumConnections, let index = Self.givingWay(connections.map(\.patience)) {
             connections.remove(at: index).giveWay()
         }
-        let connection = AdminConnection(descriptor, loop: loop, site, self)
+        let connection = AdminConnection(descriptor, peer: peer, loop: loop, site, self)
         connections.append(connection)
         connection.start()
     }

@@ -1,3 +1,4 @@
+import Balancer
 import HTTP
 
 /// One request on the administration address, whole.
@@ -6,6 +7,8 @@ struct AdminRequest: Sendable {
     let body: [UInt8]
     /// What stands behind the path of a row that ends with a slash, decoded; empty of other rows.
     var name = ""
+    /// Who asks, for the log.
+    var peer = ClientAddress.unix
 
     init(_ head: RequestHead, body: [UInt8] = []) {
         self.head = head

@@ -90,9 +90,28 @@ package final class Administration: Sendable, AdminSite {
     /// Only on the loop.
     func reply(to request: AdminRequest) throws(AdminRefusal) -> AdminReply {
         let (row, request) = try rules.gate.admit(request, rows: AdminRows.all)
+        let audit = AdminAudit(request)
         switch row.answering {
-        case .atOnce(let make): return .now(try make(self, request))
-        case .later(let make): return .later { () async throws(AdminRefusal) in try await make(self, request) }
+        case .atOnce(let make):
+            do throws(AdminRefusal) {
+                let answer = try make(self, request)
+                self.audit(audit, status: answer.status)
+                return .now(answer)
+            } catch {
+                self.audit(audit, status: error.answer.status)
+                throw error
+            }
+        case .later(let make):
+            return .later { () async throws(AdminRefusal) in
+                do throws(AdminRefusal) {
+                    let answer = try await make(self, request)
+                    self.audit(audit, status: answer.status)
+                    return answer
+                } catch {
+                    self.audit(audit, status: error.answer.status)
+                    throw error
+                }
+            }
         }
     }
 

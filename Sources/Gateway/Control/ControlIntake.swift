@@ -47,7 +47,8 @@ final class ControlIntake {
         }
         do throws(ControlRecord.Problem) {
             switch try read(record) {
-            case .revoke(let revocation): revoke(revocation, now: now)
+            case .revoke(let revocation):
+                revoke(revocation, partition: record.partition, offset: record.offset, now: now)
             case .erase(let account, let moment):
                 let erasure = Erasure(
                     account, stamped: moment, now: WallClock.milliseconds, retentionMilliseconds: retentionMilliseconds)
@@ -75,7 +76,7 @@ final class ControlIntake {
         return try ControlRecord.read(value, timestamp: record.timestamp)
     }
 
-    private func revoke(_ revocation: Revocation, now: UInt64) {
+    private func revoke(_ revocation: Revocation, partition: Int32, offset: Int64, now: UInt64) {
         guard revocations.add(revocation) else { return }
         owesNotice = true
         reportRoom(now)
@@ -92,7 +93,7 @@ final class ControlIntake {
             "revoked: connections with tokens from before it are closed",
             [
                 .kind: .text(revocation.target.kind.rawValue), .account: account, .subject: subject,
-                .suppressed: passed.suppressed,
+                .partition: .number(partition), .offset: .number(offset), .suppressed: passed.suppressed,
             ])
     }
 

@@ -1,3 +1,4 @@
+import Balancer
 import Glibc
 import Kafka
 import LiveUpdates
@@ -87,7 +88,7 @@ struct DemoFeed: Sendable {
             site.publish = { [weak self] account, changes in self?.publishAction(account, changes) }
             site.setBroker = { [weak self] isUp in self?.setBroker(isUp) }
             let connections = AdminConnections(site, loop: loop)
-            listener = try Listener(socket, loop: loop, accept: { descriptor, _ in connections.accept(descriptor) })
+            listener = try Listener(socket, loop: loop, accept: { connections.accept($0, peer: ClientAddress($1)) })
         }
 
         /// What happened yesterday, with stamps of yesterday.

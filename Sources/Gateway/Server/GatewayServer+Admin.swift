@@ -1,3 +1,4 @@
+import Balancer
 import Reactor
 import Synchronization
 
@@ -31,7 +32,7 @@ extension GatewayServer {
         adminListener = try await listener(on: loop) { () throws(ReactorError) in
             let connections = AdminConnections(administration, loop: loop)
             return try Listener(
-                socket, loop: loop, accept: { descriptor, _ in connections.accept(descriptor) },
+                socket, loop: loop, accept: { connections.accept($0, peer: ClientAddress($1)) },
                 trouble: { log.cannotAccept($0, now: loop.now) })
         }
         adminAddress = socket.address

@@ -1,0 +1,51 @@
+import Balancer
+import HTTP
+import Logging
+
+/// What the log has of a request that may change something: who asked, what for, and how it was answered. The time is that of
+/// the line.
+///
+/// Requests that were not let in have none: who reaches the address could fill the log with them. What only reads has none
+/// either.
+struct AdminAudit: Sendable {
+    /// Parameters that say whom or what a request is about; no other is repeated.
+    private static let parameters: [(name: String, key: LogKey)] = [
+        ("account", .account), ("subject", .subject), ("window", .window),
+    ]
+
+    private let method: String
+    private let path: String
+    private let peer: ClientAddress
+    private let named: [LogKey: LogValue]
+
+    /// Nil for a request that changes nothing.
+    init?(_ request: AdminRequest) {
+        guard request.method != "GET" else { return nil }
+        method = request.method
+        path = request.head.path
+        peer = request.peer
+        var named: [LogKey: LogValue] = [:]
+        for (name, key) in Self.parameters {
+            guard case .one(let bytes) = request.parameters[name], let text = String(validating: bytes, as: UTF8.self)
+            else { continue }
+            named[key] = .text(text)
+        }
+        self.named = named
+    }
+
+    func facts(status: Int) -> Logger.Facts {
+        [
+            .peer: .text("\(peer)"), .method: .text(method), .path: .text(path), .status: .number(status),
+            .account: named[.account] ?? .absent, .subject: named[.subject] ?? .absent,
+            .window: named[.window] ?? .absent,
+        ]
+    }
+}
+
+extension Administration {
+    /// Writes the line of a request that was let in. Any thread.
+    func audit(_ audit: AdminAudit?, status: Int) {
+        guard let audit else { return }
+        logger.notice("administration request", audit.facts(status: status))
+    }
+}
