@@ -94,4 +94,23 @@ extension SettingKind where Value == [KafkaProperty] {
             return properties
         }
     }
+
+    /// Properties of librdkafka with the names of files that hold their values.
+    static var kafkaFiles: Self {
+        let expected = "a map of librdkafka's properties and files, {sasl.password: FILE}"
+        return Self(expected, .structured) { element, reading in
+            guard let entries = reading.map(element, expected: expected) else { return nil }
+            return entries.compactMap { entry in
+                let path = reading.part(".\(entry.key)", entry.value) { element, reading -> String? in
+                    guard let path = reading.scalar(element, expected: "the name of a file") else { return nil }
+                    guard !path.isEmpty else {
+                        reading.refuse(element, "is empty: the name of a file is expected")
+                        return nil
+                    }
+                    return path
+                }
+                return path.map { KafkaProperty(name: entry.key, value: reading.located($0)) }
+            }
+        }
+    }
 }

@@ -69,7 +69,8 @@ package struct SettingsFlag: Sendable {
 extension Settings {
     /// Reads the settings: flags above the environment above the file above the defaults.
     ///
-    /// Opens the settings file and no other; ``SettingsOutcome/check(now:)`` opens those that the settings name.
+    /// Opens the settings file and those of `kafka.settings_files`; ``SettingsOutcome/check(now:)`` opens the others that the
+    /// settings name.
     package static func load(
         file: String, environment: SettingsEnvironment = .ofProcess(), flags: [SettingsFlag] = []
     ) -> SettingsOutcome {
@@ -106,6 +107,7 @@ extension Settings {
         settings.kafka.settings = kafkaProperties(properties, &resolution, environment)
         var draft = SettingsDraft(
             resolution, settings: settings, file: SettingsLocation(.file(file)), isWhole: layer.isWhole)
+        draft.readKafkaFiles()
         draft.compileMapping()
         draft.checkConsistency()
         return SettingsOutcome(draft, otherProblems: environment.warnings, layer, mark: mark)

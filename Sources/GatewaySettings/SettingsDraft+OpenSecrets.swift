@@ -25,10 +25,22 @@ extension SettingsDraft {
         for (setting, path) in named + keyFiles.map({ ($0.setting, $0.path) }) {
             if let path { reportIfOpen(setting, path) }
         }
+        for entry in settings.kafka.settingsFiles where Self.kafkaSecrets.contains(entry.name) {
+            reportIfOpen("\(SettingsTable.path(of: \.kafka.settingsFiles)).\(entry.name)", entry.value)
+        }
         let kafka = SettingsTable.path(of: \.kafka.settings)
         for property in settings.kafka.settings {
             let setting = "\(kafka).\(property.name)"
             if Self.kafkaKeyFiles.contains(property.name) { reportIfOpen(setting, property.value) }
+            if Self.kafkaSecrets.contains(property.name), case .variable(let name) = locations[setting]?.origin {
+                let files = SettingsTable.path(of: \.kafka.settingsFiles)
+                report(
+                    setting,
+                    """
+                    \(name) is a secret in the environment, which whoever inspects the unit or the container reads: put it into a \
+                    file, and name that in \(files)
+                    """, isWarning: true)
+            }
             guard Self.kafkaSecrets.contains(property.name), case .file(let path) = locations[setting]?.origin,
                 BoundedFile.isOpenToAll(path)
             else { continue }

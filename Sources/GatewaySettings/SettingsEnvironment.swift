@@ -36,8 +36,11 @@ package struct SettingsEnvironment: Sendable {
     /// Single properties of librdkafka: `LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD` is `sasl.password`.
     var kafkaProperties: [(name: String, variable: String, value: String)] {
         variables.compactMap { variable in
-            let prefix = SettingsTable().kafka.settings.row.variable + "_"
-            guard variable.name.hasPrefix(prefix), variable.name.count > prefix.count else { return nil }
+            let table = SettingsTable().kafka
+            let prefix = table.settings.row.variable + "_"
+            guard variable.name.hasPrefix(prefix), variable.name.count > prefix.count,
+                variable.name != table.settingsFiles.row.variable
+            else { return nil }
             let name = variable.name.dropFirst(prefix.count).lowercased().replacing("_", with: ".")
             return (name, variable.name, variable.value)
         }

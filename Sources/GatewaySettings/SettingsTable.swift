@@ -112,6 +112,12 @@ package struct KafkaTable: SettingTable {
         sasl.password) and the like. Each is also a variable: LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD is sasl.password. \
         Refused are those that our promises rest on, such as isolation.level, auto.offset.reset and group.id.
         """)
+    package let settingsFiles = Setting(
+        "kafka.settings_files", .kafkaFiles, default: "{}",
+        """
+        Files with the values of properties of librdkafka, {sasl.password: FILE}: what is a secret is then neither in this file \
+        nor in the environment. They are read at the start; the end of the last line is no part of a value.
+        """)
     package let brokerGrace = Setting(
         "kafka.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), default: "never", effect: .atOnce,
         """

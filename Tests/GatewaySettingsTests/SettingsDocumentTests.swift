@@ -24,7 +24,8 @@ import YAML
     /// Section 6 of the interface that operators rely on.
     static let names = [
         "listen", "admin", "admin_token_file", "admin_hosts", "loops", "reload_interval", "tls.certificate", "tls.key",
-        "tls.ticket_secret_file", "kafka.brokers", "kafka.topics", "kafka.settings", "kafka.broker_grace",
+        "tls.ticket_secret_file", "kafka.brokers", "kafka.topics", "kafka.settings",
+        "kafka.settings_files", "kafka.broker_grace",
         "control.topic", "control.retention",
         "events.preset", "events.account", "events.entity", "events.id", "events.type", "events.rename", "events.drop",
         "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "auth.origins",

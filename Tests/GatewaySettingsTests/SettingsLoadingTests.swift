@@ -148,6 +148,7 @@ import Tokens
             "LIVEGATE_KAFKA_SETTINGS", "{client.id: x}",
             { $0.kafka.settings == [.init(name: "client.id", value: "x")] }
         ),
+        ("LIVEGATE_KAFKA_SETTINGS_FILES", "{}", { $0.kafka.settingsFiles == [] }),
         (
             "LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD", "secret",
             {
