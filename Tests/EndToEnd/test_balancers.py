@@ -1,4 +1,4 @@
-"""HAProxy, nginx and Envoy with the files of deploy/, before two nodes."""
+"""HAProxy, nginx, Envoy and Caddy with the files of deploy/, before two nodes."""
 
 import signal
 import subprocess
@@ -13,6 +13,7 @@ from wire import connect
 HAPROXY = ["haproxy/x-forwarded-for.cfg", "haproxy/proxy-v2.cfg", "haproxy/passed-through.cfg"]
 NGINX = ["nginx/x-forwarded-for.conf", "nginx/passed-through.conf"]
 ENVOY = ["envoy/envoy.yaml"]
+CADDY = ["caddy/Caddyfile"]
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def are_opened(site, *counts):
     eventually(lambda: site.opened() == list(counts), 20, lambda: f"the openings {counts}: {site.opened()}")
 
 
-@pytest.mark.parametrize("file", HAPROXY + NGINX + ENVOY)
+@pytest.mark.parametrize("file", HAPROXY + NGINX + ENVOY + CADDY)
 def test_every_kind_of_client_passes_and_the_log_names_the_phone(
         site, file, live, event_stream, sync, context, tell, tokens, certificates):
     site = site(file)

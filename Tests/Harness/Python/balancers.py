@@ -71,7 +71,9 @@ class Site:
         changes = {":443": f":{port}", "443 ssl": f"{port} ssl", "listen 443": f"listen {port}",
                    "0.0.0.0, port_value: 443": f"{BALANCER}, port_value: {port}", "/etc/haproxy/site.pem": both,
                    "/etc/nginx/site.pem": certificate, "/etc/nginx/site.key": key,
-                   "/etc/envoy/site.pem": certificate, "/etc/envoy/site.key": key}
+                   "/etc/envoy/site.pem": certificate, "/etc/envoy/site.key": key,
+                   "/etc/caddy/site.pem": certificate, "/etc/caddy/site.key": key,
+                   "/run/caddy/admin.sock": folder / "caddy.sock"}
         for number, node in enumerate(self.nodes, 11):
             changes |= {f"10.0.0.{number}:8080": node.host, f"10.0.0.{number}:8443": node.host,
                         f"addr 10.0.0.{number} port 9080": "addr {} port {}".format(*node.admin.split(":")),
@@ -93,6 +95,9 @@ class Site:
             return start(program("haproxy"), "-W", "-db", "-f", self.file)
         if self.kind == "envoy":
             return start(envoy(), "--config-path", self.file, "--concurrency", "1", "--use-dynamic-base-id")
+        if self.kind == "caddy":
+            return start(program("caddy"), "run", "--config", self.file, "--adapter", "caddyfile",
+                         env={"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)})
         return start(program("nginx"), "-c", self.file, "-e", "stderr", "-g", f"daemon off; pid {folder}/nginx.pid;")
 
     def _listens(self):
