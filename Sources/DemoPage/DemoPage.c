@@ -50,6 +50,9 @@ static const unsigned char module_core_connection_stream_js[] = {
 static const unsigned char module_core_connection_js[] = {
 #embed "../LiveClientJS/core/connection.js"
 };
+static const unsigned char module_core_copy_js[] = {
+#embed "../LiveClientJS/core/copy.js"
+};
 static const unsigned char module_core_counting_js[] = {
 #embed "../LiveClientJS/core/counting.js"
 };
@@ -261,6 +264,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/connection-attempts.js", module_core_connection_attempts_js),
     FILE("/LiveClientJS/core/connection-stream.js", module_core_connection_stream_js),
     FILE("/LiveClientJS/core/connection.js", module_core_connection_js),
+    FILE("/LiveClientJS/core/copy.js", module_core_copy_js),
     FILE("/LiveClientJS/core/counting.js", module_core_counting_js),
     FILE("/LiveClientJS/core/eventid.js", module_core_eventid_js),
     FILE("/LiveClientJS/core/fetches.js", module_core_fetches_js),

@@ -56,7 +56,7 @@ test("what an app does not import is not in its file", () => {
     // Of each part a text that it alone has, and that no minifier writes otherwise.
     const parts = {
         connect: "text/event-stream", createMachine: "registerFailed", Screens: "fetchUnlessThere", openStore: "livegate.areas",
-        openActions: "no token is accepted", allTabs: "requestLock", RefreshCounts: "structuredClone",
+        openActions: "no token is accepted", allTabs: "requestLock", RefreshCounts: "automatic",
         LiveArchive: "the server keeps no archive",
     }
     const found = imported => Object.keys(parts).filter(part => bundled(imported).includes(parts[part]))

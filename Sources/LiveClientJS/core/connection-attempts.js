@@ -35,14 +35,14 @@ export class ConnectionAttempts {
 
     _emit(name, values) { this._effects.push({ [name]: values }) }
 
-    /** Begins an attempt, if one may be made: in the foreground and with a network. */
-    _begin() {
+    /** Begins an attempt, if one may be made: in the foreground and with a network, or where it is due although there is none. */
+    _begin(isDue = false) {
         if (!this._isForeground) {
             this._phase = { name: "idle" }
             return
         }
         this._downSince ??= this._now
-        if (!this._isOnline) return this._waitUntil(null, "offline")
+        if (!this._isOnline && !isDue) return this._waitOffline()
         this._attempt += 1
         this._lastAttemptAt = this._now
         this._ladder.begin(this._now)
@@ -70,7 +70,13 @@ export class ConnectionAttempts {
         this._downSince ??= this._now
         if (why === "asked") this._notBefore = this._now + wait
         if (this._isOnline) this._waitUntil(this._now + wait, why)
-        else this._waitUntil(null, "offline")
+        else this._waitOffline()
+    }
+
+    /** Waits for the network. Who says that there is none may be wrong, if the settings say so. */
+    _waitOffline() {
+        const { offlineRetry } = this._settings
+        this._waitUntil(offlineRetry ? Math.max(this._now + offlineRetry, this._notBefore ?? 0) : null, "offline")
     }
 
     _backOff() { this._pause(this._retry.wait(), "retry") }

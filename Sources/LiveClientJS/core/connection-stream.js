@@ -134,7 +134,7 @@ export class ConnectionStream extends ConnectionAttempts {
         if (typeof phase.until !== "number" || phase.until > this._now) return
         if (phase.name === "fetching") this._failToken({ request: phase.request, isUnauthorized: false })
         if (phase.name === "opening") this._giveUp(phase.id)
-        if (phase.name === "waiting") this._begin()
+        if (phase.name === "waiting") this._begin(phase.why === "offline")
     }
 
     _giveUp(id) {

@@ -1,4 +1,5 @@
 // Counts by screen and day whether people believe what they see (RefreshCounts.swift, whose words and rules these are).
+import { copyOf } from "./copy.js"
 
 /** The upper ends of the bins of `latency`, in ms, each without itself; the last bin has what is above. */
 export const latencyEnds = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 60_000]
@@ -42,7 +43,7 @@ export class RefreshCounts {
         this.#settings = { maximumDays: 31, maximumScreens: 50, dayOffset: 0, ...settings }
     }
 
-    get view() { return { counts: this.#days.flatMap(({ counts }) => counts.map(count => structuredClone(count))) } }
+    get view() { return { counts: this.#days.flatMap(({ counts }) => counts.map(count => copyOf(count))) } }
 
     get wakeAt() { return null }
 

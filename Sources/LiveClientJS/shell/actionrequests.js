@@ -1,4 +1,5 @@
 // What the action queue asks the server for: that a batch is done, and another token.
+import { copyOf } from "../core/copy.js"
 import { actionOutcome } from "../core/outcome.js"
 import { isSignedOut } from "./failures.js"
 import { PendingRequests } from "./pendingrequests.js"
@@ -34,7 +35,7 @@ export class ActionRequests {
     send({ batch, actions }, check) {
         const work = async signal => {
             if (!await check() || signal.aborted) return null
-            return this.#options.send(structuredClone(actions), signal)
+            return this.#options.send(copyOf(actions), signal)
         }
         this.#requests.begin("send", work, results => {
             if (results === null) this.#give({ lost: {} })

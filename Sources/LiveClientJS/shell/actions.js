@@ -1,5 +1,6 @@
 // What users do, brought to the server: at once or not at all (`perform`), or kept until it is there (`set`).
 // SharedActionQueue decides; this carries it out. Tabs that share a store hand in through it, and one of them sends.
+import { copyOf } from "../core/copy.js"
 import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
 import { ActionError, immediateError } from "./actionerror.js"
 import { ActionRequests } from "./actionrequests.js"
@@ -48,8 +49,8 @@ export class LiveActions {
     constructor(options) {
         const { client } = options
         this.#options = { gate: client && gateOf(client), ...options }
-        // Unix time: actions are kept for longer than this page.
-        this.#environment = { ...systemEnvironment(), now: () => Date.now(), ...options.environment }
+        // Unix time, for actions are kept for longer than this page; but steady: a clock that is set back would hold them all up.
+        this.#environment = { ...systemEnvironment(), ...options.environment }
         // What an earlier queue has asked for changes nothing in this one.
         this.#requests = new ActionRequests(this.#options, this.#environment, input => this.#give(input, this.#generation))
     }
@@ -57,22 +58,22 @@ export class LiveActions {
     /** What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when (`at`). */
     get pending() {
         // While the store takes or gives nothing there is no queue.
-        return structuredClone(this.#queue?.view.pending ?? this.#pending)
+        return copyOf(this.#queue?.view.pending ?? this.#pending)
     }
 
     /** Calls `listener(pending)` now and after each change that is kept, whichever tab made it; returns what ends that. */
     watchPending(listener) {
         if (this.#isClosed) return () => {}
         this.#pendingWatchers.add(listener)
-        callApp(listener, structuredClone(this.#pending))
+        callApp(listener, copyOf(this.#pending))
         return () => { this.#pendingWatchers.delete(listener) }
     }
 
     #tellPending() {
         const { pending } = this.#queue.view
         if (JSON.stringify(pending) === JSON.stringify(this.#pending)) return
-        this.#pending = structuredClone(pending)
-        for (const listener of [...this.#pendingWatchers]) if (!this.#isClosed) callApp(listener, structuredClone(pending))
+        this.#pending = copyOf(pending)
+        for (const listener of [...this.#pendingWatchers]) if (!this.#isClosed) callApp(listener, copyOf(pending))
     }
 
     /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */

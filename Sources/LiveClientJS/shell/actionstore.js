@@ -4,6 +4,7 @@
 // A change is {persist: {action, over}}, {delete: {kind, id, key}} or {show: {kind, id, value}}; no value: reload the thing.
 // `over` and `key` say whose row is meant, by its key; null: there is none. Another tab may have written meanwhile: then
 // nothing is written.
+import { copyOf } from "../core/copy.js"
 import { expectRow, expectedRows } from "../core/sharedactions.js"
 import { actionsName, requestResult } from "./indexeddb.js"
 
@@ -21,7 +22,7 @@ export class MemoryActionStore {
         this.sharedName = sharedName
     }
 
-    async load() { return structuredClone([...this.#shelf.values()]) }
+    async load() { return copyOf([...this.#shelf.values()]) }
 
     async commit(changes) {
         await this.beforeCommit(changes)
@@ -29,7 +30,7 @@ export class MemoryActionStore {
         for (const row of expectedRows(changes)) expectRow(row, this.#shelf.get(nameOf(row)))
         for (const change of changes) {
             if (change.persist) {
-                const { action } = structuredClone(change.persist)
+                const { action } = copyOf(change.persist)
                 this.#shelf.set(nameOf(action), action)
             } else if (change.delete) this.#shelf.delete(nameOf(change.delete))
             else this.#show(change.show.kind, change.show.id, change.show.value)

@@ -33,9 +33,14 @@ export function wakefulClock(steady, wall) {
     }
 }
 
-const pagePerformance = globalThis.performance
-/** Milliseconds since 1970, the same for all that the page has of this module. */
-const pageClock = wakefulClock(() => pagePerformance.timeOrigin + pagePerformance.now(), () => Date.now())
+/** Milliseconds since 1970. Not every platform has `performance`, or says when it began. */
+export function steadyClock(performance, wall) {
+    const began = performance?.timeOrigin ?? wall() - (performance?.now() ?? 0)
+    return wakefulClock(performance ? () => began + performance.now() : wall, wall)
+}
+
+/** The same for all that the page has of this module. */
+const pageClock = steadyClock(globalThis.performance, () => Date.now())
 
 /** The environment that this page or process has. */
 export function systemEnvironment() {
@@ -51,7 +56,7 @@ export function systemEnvironment() {
         storage: pageStorage(),
         locks: globalThis.navigator?.locks,
         BroadcastChannel: globalThis.BroadcastChannel,
-        page: globalThis.document ? globalThis : null,
+        page: globalThis.addEventListener ? globalThis : null,
     }
 }
 

@@ -12,6 +12,8 @@ import { openWebSocket } from "./websocket.js"
 const standardBeat = 25_000, beatPatience = 5_000
 /** As a server takes it: 5 s to 5 min. */
 const beatSeconds = beat => Math.min(Math.max(Math.round(beat / 1_000), 5), 300)
+/** `navigator.onLine` is wrong at times: without a network an attempt is made so often, in ms. */
+const offlineRetry = 60_000
 
 /** Delivers updates and states to its owner: `owner.deliver(update)`, `owner.changed(view)`. */
 export class Link {
@@ -41,7 +43,7 @@ export class Link {
         // The server sends something each beat.
         const silenceLimit = beatSeconds(beat) * 1_000 + beatPatience
         this.#machine = new ConnectionMachine(
-            given({ seed, ways, known: recallWays(environment.storage), silenceLimit, pollInterval }))
+            given({ seed, ways, known: recallWays(environment.storage), silenceLimit, pollInterval, offlineRetry }))
     }
 
     get view() { return this.#machine.view }

@@ -1,4 +1,5 @@
 // A store that ends with the page: for tests, for areas that need not survive, and where there is no other.
+import { copyOf } from "../core/copy.js"
 import { placeOfCommit } from "../core/stored.js"
 
 /**
@@ -21,7 +22,7 @@ export class MemoryStore {
     /** What was committed of an area last, `{metadata, entries}`; null: nothing ever was. */
     async load(area) {
         const row = this.#shelf.get(area)
-        return row ? structuredClone({ metadata: row.metadata, entries: row.entries }) : null
+        return row ? copyOf({ metadata: row.metadata, entries: row.entries }) : null
     }
 
     /**
@@ -40,7 +41,7 @@ export class MemoryStore {
             for (const key of remove) entries.delete(key)
             for (const [key, value] of put) entries.set(key, value)
         }
-        const row = structuredClone({ metadata, entries })
+        const row = copyOf({ metadata, entries })
         await this.beforeCommit(area)
         this.#shelf.set(area, { ...row, writer: this.#writer, at: this.#now() })
         return place

@@ -8,14 +8,10 @@ export class Addresses {
     #base
 
     constructor(url) {
-        const base = new URL(url)
-        if (!["http:", "https:", "ws:", "wss:"].includes(base.protocol)) {
-            throw new TypeError(`url: '${base.protocol}' is none of http, https, ws, wss`)
-        }
-        base.protocol = base.protocol.replace("ws", "http")
-        base.pathname = base.pathname.replace(/\/(live\/v1)?$/, "")
-        base.search = base.hash = ""
-        this.#base = base.href.replace(/\/$/, "")
+        // Not by URL: some platforms cannot set its parts, or read them.
+        const [, scheme, secure, rest] = /^(?:(http|ws)(s?)|[^:]*):\/\/([^/?#]+[^?#]*)/i.exec(String(url).trim()) ?? []
+        if (!scheme) throw new TypeError(`url: '${String(url).split("/")[0]}' is none of http, https, ws, wss`)
+        this.#base = `http${secure}://${rest}`.replace(/\/(live\/v1\/?)?$/, "")
     }
 
     get text() { return this.#base }

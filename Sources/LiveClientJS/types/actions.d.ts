@@ -138,7 +138,7 @@ export interface ActionOptions {
     settings?: ActionSettings
     /** Of the API that they are sent to, where it is not that of `client`. */
     gate?: LiveGate
-    /** Takes the place of parts of the browser, for tests and other platforms. Its `now` is the time of day. */
+    /** Takes the place of parts of the browser, for tests and other platforms. Its `now` is Unix time that does not go back. */
     environment?: Partial<Environment>
 }
 

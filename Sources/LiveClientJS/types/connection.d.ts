@@ -25,7 +25,7 @@ export type ConnectionState =
     /** An attempt is under way; `since` the connection was lost, or first wanted; `attempt` counts from 1 since then. */
     | { connecting: { since: number, attempt: number } }
     | { connected: {} }
-    /** No attempt before `until`; without it, before the network is back. */
+    /** No attempt before `until`, or before the network is back: `navigator.onLine` is wrong at times. */
     | { waiting: { until?: number, why: "offline" | "retry" | "asked" | "token" | "poll" } }
     /** Two tokens in a row were refused, or there is none: nobody is signed in. `start()` tries again. */
     | { unauthorized: {} }

@@ -150,7 +150,7 @@ extension ConnectionMachine {
         case .idle, .unauthorized, .ended: break
         case .fetching(let request, let until): if until <= now { failToken(request, false) }
         case .opening(let id, let until): if until <= now { giveUp(id) }
-        case .waiting(let until, _): if let until, until <= now { begin() }
+        case .waiting(let until, let why): if let until, until <= now { begin(isDue: why == .offline) }
         case .open(let stream): wake(stream)
         }
     }

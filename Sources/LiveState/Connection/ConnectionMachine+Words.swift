@@ -17,6 +17,8 @@ extension ConnectionMachine {
         public var silenceLimit: Milliseconds = 35_000
         /// What the effect `remember` brought in an earlier run.
         public var known: [KnownWay] = []
+        /// Without a network an attempt is made so often, because who says so may be wrong, as browsers are; nil: never.
+        public var offlineRetry: Milliseconds?
 
         /// The defaults.
         public init() {}
@@ -31,6 +33,7 @@ extension ConnectionMachine {
             openLimit = try values.decodeIfPresent(Milliseconds.self, forKey: .openLimit) ?? openLimit
             trialLimit = try values.decodeIfPresent(Milliseconds.self, forKey: .trialLimit) ?? trialLimit
             silenceLimit = try values.decodeIfPresent(Milliseconds.self, forKey: .silenceLimit) ?? silenceLimit
+            offlineRetry = try values.decodeIfPresent(Milliseconds.self, forKey: .offlineRetry)
             known = try values.decodeIfPresent([KnownWay].self, forKey: .known) ?? known
         }
     }

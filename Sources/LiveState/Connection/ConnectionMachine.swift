@@ -130,11 +130,11 @@ public struct ConnectionMachine: StateMachine {
 
     // MARK: Attempts
 
-    /// Begins an attempt, if one may be made: in the foreground and with a network.
-    mutating func begin() {
+    /// Begins an attempt, if one may be made: in the foreground and with a network, or where it is due although there is none.
+    mutating func begin(isDue: Bool = false) {
         guard isForeground else { return become(.idle) }
         downSince = downSince ?? now
-        guard isOnline else { return become(.waiting(until: nil, why: .offline)) }
+        guard isOnline || isDue else { return waitOffline() }
         attempt += 1
         lastAttemptAt = now
         ladder.begin(now: now)
@@ -157,7 +157,13 @@ public struct ConnectionMachine: StateMachine {
     mutating func pause(_ wait: Milliseconds, _ why: WaitReason) {
         downSince = downSince ?? now
         if why == .asked { notBefore = now + wait }
-        phase = isOnline ? .waiting(until: now + wait, why: why) : .waiting(until: nil, why: .offline)
+        if isOnline { phase = .waiting(until: now + wait, why: why) } else { waitOffline() }
+    }
+
+    /// Waits for the network. Who says that there is none may be wrong, if the settings say so.
+    private mutating func waitOffline() {
+        let until = settings.offlineRetry.map { max(now + $0, notBefore ?? 0) }
+        phase = .waiting(until: until, why: .offline)
     }
 
     mutating func backOff() { pause(retry.wait(), .retry) }
