@@ -218,7 +218,10 @@ export class ConnectionMachine extends ConnectionStream {
     }
 
     #comeBack(asked, minimum) {
-        const wait = Math.max(this._retry.wait(asked), minimum)
+        // Of several in a row only the first may be at once: who says 0 each time is not asked without a pause.
+        const { failures } = this._retry, isFirst = asked === undefined || failures === 0
+        const least = isFirst ? 0 : Retry.minimum * 2 ** (Math.min(failures, 5) - 1)
+        const wait = Math.max(this._retry.wait(asked), minimum, least)
         this._pause(wait, asked !== undefined || minimum > 0 ? "asked" : "retry")
     }
 

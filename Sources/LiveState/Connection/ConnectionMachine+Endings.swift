@@ -92,7 +92,10 @@ extension ConnectionMachine {
     }
 
     private mutating func comeBack(_ asked: Milliseconds?, minimum: Milliseconds) {
-        let wait = max(retry.wait(asked: asked), minimum)
+        // Of several in a row only the first may be at once: who says 0 each time is not asked without a pause.
+        let isFirst = asked == nil || retry.failures == 0
+        let least = isFirst ? 0 : Retry.minimum << Milliseconds(min(retry.failures, 5) - 1)
+        let wait = max(retry.wait(asked: asked), minimum, least)
         pause(wait, asked != nil || minimum > 0 ? .asked : .retry)
     }
 
