@@ -1,8 +1,9 @@
-// stored.js, memorystore.js
+// stored.js, memorystore.js, machine.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { differences, otherStore, placeOfCommit, storeLeaseMilliseconds } from "../../Sources/LiveClientJS/core/stored.js"
-import { MemoryStore, keyOf, openStore, thingOf } from "../../Sources/LiveClientJS/livegate.js"
+import { MemoryStore, createMachine, keyOf, openStore, thingOf } from "../../Sources/LiveClientJS/livegate.js"
+import { World } from "./world.js"
 
 const wanted = { format: 1, schema: 3, account: "PACC1", server: "https://live.example" }
 
@@ -82,4 +83,15 @@ test("of two tabs one writes; the other takes over with all that it knows when t
 
 test("where there is no IndexedDB, opening says so", async () => {
     await assert.rejects(openStore({ account: "PACC1", server: "https://live.example" }), { kind: "unavailable" })
+})
+
+test("a second machine of an area in one store is refused, and may begin when the first is closed", () => {
+    const world = new World(), { client } = world.client(), store = new MemoryStore()
+    const options = { area: "incidents", store, snapshot: async () => [] }
+    const first = createMachine(client, options)
+    assert.throws(() => createMachine(client, options), /area incidents/)
+    createMachine(client, { ...options, area: "notes" }).close()
+    createMachine(client, { ...options, store: new MemoryStore() }).close()
+    first.close()
+    createMachine(client, options).close()
 })

@@ -1,4 +1,4 @@
-// client.js, actions.js: an app whose function for tokens does not answer.
+// client.js, actions.js: an app whose functions do not answer.
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { LiveActions, MemoryActionStore } from "../../Sources/LiveClientJS/livegate.js"
@@ -76,4 +76,17 @@ test("a function that gives no token, in whatever way, means that nobody is sign
         const { kind } = await client.sync().catch(error => error)
         assert.deepEqual([kind, world.questions.length], ["unauthorized", 0])
     }
+})
+
+test("an immediate action that nobody answers is given up after a minute, and may have been done", async () => {
+    const world = new World()
+    const actions = new LiveActions({ store: new MemoryActionStore({ show: () => {} }), environment: world.environment() })
+    let given
+    const done = actions.perform(({ signal }) => { given = signal; return new Promise(() => {}) }).catch(error => error)
+    await world.pass(59_999)
+    assert.equal(given.aborted, false)
+    await world.pass(1)
+    const { name, kind } = await done
+    assert.deepEqual([name, kind, given.aborted], ["ActionError", "unknown", true])
+    actions.close()
 })

@@ -5,13 +5,15 @@ import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
 import { ActionError, immediateError } from "./actionerror.js"
 import { ActionRequests } from "./actionrequests.js"
 import { ActionTabs } from "./actiontabs.js"
-import { maximumTimer, ofStore, randomName, systemEnvironment } from "./environment.js"
+import { maximumTimer, ofStore, randomName, systemEnvironment, within } from "./environment.js"
 import { RequestError, callApp, isSignedOut } from "./failures.js"
 import { gateOf } from "./gate.js"
 import { renewToken } from "./tokens.js"
 
 /** After a store that would not take something it is read again so much later. */
 const actionStoreRetryMilliseconds = 5_000
+/** An immediate action that takes longer, in ms, is given up. */
+const performDeadline = 60_000
 /** So often an input is handled again on what another tab has stored meanwhile; each time something was stored. */
 const maximumConflicts = 20
 
@@ -142,15 +144,15 @@ export class LiveActions {
     }
 
     /**
-     * Runs an immediate action: now, once, or not at all. After a 401 a new token is fetched and it is run once more,
-     * for nothing was done.
+     * Runs an immediate action, `operation({signal})`: now, once, or not at all. After a 401 a new token is fetched and it is run
+     * once more, for nothing was done. After a minute it is given up, and nobody knows whether it was done.
      */
     async perform(operation) {
         this.#refuseClosed()
         if (!this.#isReachable) throw new ActionError("notReachable", "there is no network")
         const { renewToken: own, client } = this.#options, tokens = client?._tokens, token = tokens?.token
         try {
-            return await operation()
+            return await this.#run(operation)
         } catch (error) {
             if (error?.status !== 401) throw immediateError(error)
         }
@@ -164,7 +166,16 @@ export class LiveActions {
         }
         this.#refuseClosed()
         this.tokenChanged()
-        return Promise.resolve(operation()).catch(error => { throw immediateError(error) })
+        return this.#run(operation).catch(error => { throw immediateError(error) })
+    }
+
+    #run(operation) {
+        const abort = new AbortController()
+        const late = () => {
+            abort.abort()
+            return new RequestError()
+        }
+        return within(this.#environment, performDeadline, () => operation({ signal: abort.signal }), late)
     }
 
     #refuseClosed() {

@@ -280,7 +280,8 @@ export class IndexedDBStore {
 
     /** The app's own transaction on its own object stores; fulfilled with what `body` returned, when it is complete. */
     async transaction(tables, mode, body) {
-        const transaction = (await this.#current()).transaction(tables, mode)
+        // Actions are kept so: what is shown as done must not be lost with the power.
+        const transaction = (await this.#current()).transaction(tables, mode, { durability: "strict" })
         const end = transactionEnd(transaction)
         return completed(transaction, end, new Promise(resolve => resolve(body(transaction))))
     }

@@ -11,6 +11,8 @@ import { MachineRequests } from "./machinerequests.js"
 
 /** Whether a store cannot be used any more: asking again changes nothing. */
 function isGone(error) { return error?.name === "StoreError" && error.kind !== "late" }
+/** By store: areas of machines. Two of one area would write over each other. */
+const areasOf = new WeakMap()
 
 /** Begins a machine on a client's connection; see types/machine.d.ts for the options. */
 export function createMachine(client, options) { return new LiveMachine(client, options) }
@@ -41,6 +43,8 @@ export class LiveMachine {
     #refreshes = new Set()
     #shown = ""
     #unwatch
+    /** Another machine may have its area of the store. */
+    #leave = () => {}
     /** What the app shows of it, which then has what is reloaded fetched. */
     #screens
     /** Of what they show: `{isComplete, hasFailed, isLoading}`. */
@@ -55,6 +59,12 @@ export class LiveMachine {
         this.#client = client
         this.#options = options
         this.#store = options.store ?? null
+        if (this.#store) {
+            const areas = areasOf.get(this.#store) ?? new Set()
+            if (areas.has(options.area)) throw new TypeError(`area ${options.area}: there is a machine of it in this store`)
+            areasOf.set(this.#store, areas.add(options.area))
+            this.#leave = () => areas.delete(options.area)
+        }
         this.#machine = new UpdateMachine({ seed: environment.random(), ...given(options) })
         this.#following = followingOf(client)
         this.#gate = options.gate ?? gateOf(client)
@@ -151,6 +161,7 @@ export class LiveMachine {
     close() {
         if (this.#isClosed) return
         this.#isClosed = true
+        this.#leave()
         this.#closing.abort()
         this.#unwatch?.()
         this.#screens?.close()

@@ -170,7 +170,7 @@ export class LiveActions {
     /** Sends now what waits for others; for a page that is hidden. */
     flush(): void
     /** Runs an immediate action: now, once, or not at all. */
-    perform<Value>(operation: () => Promise<Value>): Promise<Value>
+    perform<Value>(operation: (options: { signal: AbortSignal }) => Promise<Value>): Promise<Value>
     /** Stops. What is pending stays in the store. */
     close(): void
 }

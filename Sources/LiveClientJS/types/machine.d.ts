@@ -110,7 +110,7 @@ export function gateOf(client: Client): LiveGate
 
 /** What a machine is made with. */
 export interface MachineOptions<Value = unknown> {
-    /** The name of the area in the store: one machine for each. */
+    /** The name of the area in the store: one machine for each; another one is refused until that is closed. */
     area: string
     /** Events of other entities are passed over; none named: all count. */
     entities?: string[]
