@@ -61,7 +61,7 @@ public struct AppFailure: Sendable, CustomStringConvertible {
     public var description: String { "\(call.name) of \(call.subject): \(error)" }
 
     /// Gives it to the app; else prints it, where it is none of an API's answers.
-    func tell(_ onError: OnError?) {
+    func report(to onError: OnError?) {
         if let onError { return onError(self) }
         if error is RequestError || error is RequestFailure || error is LiveClientError { return }
         let isNew = Self.printed.withLock { printed in

@@ -87,7 +87,7 @@ public final class LiveGate: Sendable {
     private func note(_ app: AppFailure.Call?, _ error: any Error) {
         guard let app, let failure = AppFailure(app, error) else { return }
         state.withLock { $0.lastError = failure }
-        failure.tell(onError)
+        failure.report(to: onError)
     }
 
     private func report(_ number: Int, _ error: (any Error)?) {

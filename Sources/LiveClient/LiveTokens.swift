@@ -88,7 +88,7 @@ public final class LiveTokens: Sendable {
                 let token = try await Deadline.run(milliseconds: Self.giveMilliseconds) { try await give(question) }
                 handle(.came(token: token))
             } catch {
-                AppFailure(.token, error)?.tell(onError)
+                AppFailure(.token, error)?.report(to: onError)
                 handle(.failed, error)
             }
         }

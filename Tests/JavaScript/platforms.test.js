@@ -73,7 +73,7 @@ test("without structuredClone values are copied all the same", async () => {
 })
 
 test("an address needs no URL, in whatever form it is given", async () => {
-    class NoURL { constructor() { throw new TypeError("URL is not implemented") } }
+    class NoURL { constructor() { throw new TypeError("there is no URL") } }
     for (const [url, expected] of [
         ["https://live.example.com", "https://live.example.com"], ["wss://live.example.com/live/v1", "https://live.example.com"],
         ["ws://live.example.com:8080/base/", "http://live.example.com:8080/base"],
