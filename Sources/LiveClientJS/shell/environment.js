@@ -192,10 +192,8 @@ const knownKey = "livegate.ways"
 /** What was found out about networks in earlier runs; nothing where there is no storage, or what it holds cannot be read. */
 export function recallWays(storage) {
     try {
-        const known = JSON.parse(storage?.getItem(knownKey) ?? "[]")
-        const isKnown = ({ network, way, wait, upAt }) =>
-            typeof network === "string" && typeof way === "string" && Number.isFinite(wait) && Number.isFinite(upAt)
-        return Array.isArray(known) ? known.filter(isKnown) : []
+        return JSON.parse(storage?.getItem(knownKey) ?? "[]").filter(({ network, way, wait, upAt }) => (
+            typeof network === "string" && typeof way === "string" && Number.isFinite(wait) && Number.isFinite(upAt)))
     } catch {
         return []
     }
