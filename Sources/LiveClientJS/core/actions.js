@@ -20,7 +20,7 @@ export class ActionQueue extends ActionRows {
     #retry
     #batch = 0
 
-    constructor(settings = {}) {
+    constructor(settings) {
         super(settings)
         this.#retry = new Retry(this.settings.seed)
     }

@@ -21,7 +21,7 @@ export class FetchQueue {
     #counts = { made: 0, merged: 0, avoided: 0, dropped: 0 }
     #effects = []
 
-    constructor(settings = {}) {
+    constructor(settings) {
         this.#settings = { ...fetchDefaults, ...settings }
         this.#known = new KnownThings(this.#settings.maximumThings)
     }

@@ -32,7 +32,7 @@ export class ApiGate {
     #waiting = new Map()
     #effects = []
 
-    constructor(settings = {}) {
+    constructor(settings) {
         this.#settings = { ...gateDefaults, ...settings }
         this.#jitter = new Jitter(this.#settings.seed)
     }

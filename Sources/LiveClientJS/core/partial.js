@@ -23,7 +23,7 @@ export class PartialList {
     #lastNumber = 0
     #effects = []
 
-    constructor(settings = {}) {
+    constructor(settings) {
         this.#settings = { ...listDefaults, ...settings }
         this.#intervals = new CompleteIntervals(this.#settings.maximumIntervals)
         this.#retry = new Retry(this.#settings.seed)

@@ -66,7 +66,7 @@ export class Relevance {
     #isVisible = true
     #isLive = false
 
-    constructor(settings = {}) {
+    constructor(settings) {
         this.#settings = { ...relevanceDefaults, ...settings }
         this.#rules = [...this.#settings.rules, ...standardRules]
     }

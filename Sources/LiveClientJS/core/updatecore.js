@@ -18,7 +18,6 @@ export function caseOf(value) {
 
 /** What a machine is made of; see `UpdateMachine`. */
 export class UpdateCore {
-    _settings
     _state = { notLoaded: {} }
     _metadata = {}
 
@@ -29,8 +28,6 @@ export class UpdateCore {
     /** A new token was asked for since the last success: another 401 stops it. */
     _hasAskedForToken = false
     _isUnauthorized = false
-    /** Of attempts to get another token that got no answer. */
-    _tokenRetry
     _tokenRetryAt
     /** Why nothing is asked any more: the connection has ended for good. */
     _end
@@ -51,31 +48,22 @@ export class UpdateCore {
     /** When a snapshot became the state. */
     _snapshotAt
     _pollNumber
-    /** Spreads the polls of clients. */
-    _pollJitter
     /** Failed attempts since the last success. */
     _failures = 0
-    _retry
     /** Resyncs in a row, and when what they ask for is begun; undefined: at once. */
     _resyncs = 0
     _registerAt
-    /** Spreads those who are told of one together. */
-    _resyncJitter
 
     // What is not in the state yet.
-    _pending
     /** The transaction that the store was asked for: `{number, metadata, batches, isSnapshot, _hasChanges, _isVoid}`. */
     _commit
     /** The store has a finger that the machine has given up. */
     _mustForgetFinger = false
-    _commitRetry
     _commitRetryAt
     /** Of the store, in a row, reading or writing. */
     _storeFailures = 0
     /** The store takes or gives nothing: commits are shown, and not written. */
     _isInMemory = false
-    /** Of snapshots that more events came after than may wait. */
-    _overflowRetry
 
     _leftConnected
     _now = 0
@@ -84,15 +72,19 @@ export class UpdateCore {
     /** What was asked before the newest token came says nothing of it. */
     _lastNumberBeforeToken = 0
 
-    constructor(settings = {}) {
+    constructor(settings) {
         this._settings = { ...updateDefaults, ...settings }
         const { seed } = this._settings
         this._retry = new Retry(seed)
         this._commitRetry = new Retry(seed + 1)
         this._pending = new PendingEvents(seed + 2)
+        /** Of snapshots that more events came after than may wait. */
         this._overflowRetry = new Retry(seed + 3)
+        /** Of attempts to get another token that got no answer. */
         this._tokenRetry = new Retry(seed + 4)
+        /** Spreads the polls of clients. */
         this._pollJitter = new Jitter(seed + 5)
+        /** Spreads those who are told of a resync together. */
         this._resyncJitter = new Jitter(seed + 6)
     }
 
