@@ -143,14 +143,10 @@ export class Following {
         if (signal.aborted) return
         const from = begun - nodeLag
         const index = this.#recent.findIndex(message => message.time >= from)
-        if (index === 0 && !this.#start.isWhole) {
-            // Some of what it needs is gone: a new snapshot costs less than so many reloads.
-            follower._isJoined = true
-            follower.sink({ resync: { at: this.#recent.at(-1).at } })
-            if (this.#isLive) follower.sink({ live: { at: this.#recent.at(-1).at } })
-            return
-        }
-        this.#join(follower, index < 0 ? this.#recent.length : index)
+        // Some of what it needs is gone: a new snapshot costs less than so many reloads.
+        const isGone = index === 0 && !this.#start.isWhole
+        if (isGone) follower.sink({ resync: { at: this.#cursor } })
+        this.#join(follower, isGone || index < 0 ? this.#recent.length : index)
     }
 
     #lose(key, follower, after) {

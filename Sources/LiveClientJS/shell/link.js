@@ -191,15 +191,12 @@ export class Link {
         const question = { ...this.#settings(), wait, signal: abort.signal, isTimed: false }
         const answer = await askSync(this.#environment, this.#addresses, question)
         if (this.#current !== current) return
+        if (answer.refused || answer.lost) return this.#receive(current, answer)
         const [[name, values]] = Object.entries(answer)
-        if (name === "refused" || name === "lost") {
-            this.#current = null
-            return this.handle({ [name]: { id, ...values } })
-        }
         this.#announce(way)
         const updates = name === "resync" ? [answer] : values.events.map(event => ({ event }))
-        if (values.more) updates.push({ beat: { at: values.at } })
-        else updates.push(this.#isLive && name === "page" ? { beat: { at: values.at } } : { live: { at: values.at } })
+        const isBeat = values.more || (this.#isLive && name === "page")
+        updates.push({ [isBeat ? "beat" : "live"]: { at: values.at } })
         for (const update of updates) {
             // A listener may have closed the client.
             if (this.#current !== current) return
