@@ -8,9 +8,6 @@ const maximumKept = 500
 
 /** One list of `Screens`. */
 export class NamedList {
-    name
-    entity
-    machine
     isShown = false
     /** Where it was shown last: `{from, direction, count}`. */
     place = null

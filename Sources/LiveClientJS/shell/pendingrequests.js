@@ -46,7 +46,7 @@ export class PendingRequests {
     begin(name, work, receive, fail, subject, call, judge = () => ["answered"]) {
         const { now, setTimer, clearTimer } = this.#environment
         const abort = new AbortController()
-        const request = { abort, begun: Infinity, timer: null, lose: null, tell: () => {}, token: undefined }
+        const request = { abort, begun: Infinity, tell: () => {} }
         const end = (finish, value) => {
             if (this.#requests.get(name) !== request) return
             this.#requests.delete(name)
