@@ -4,6 +4,8 @@
 
 export const isText = value => typeof value === "string" && value !== ""
 
+const textOf = value => isText(value) ? value : undefined
+
 /** Members that have a value: one that is absent is left out, as in JSON. */
 export function given(members) {
     return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null))
@@ -14,8 +16,7 @@ const number = value => typeof value === "number" && Number.isFinite(value) ? va
 /** {event}; null: it lacks one of its three names. */
 export function readEvent({ ent, id, type, at, ts, aid }) {
     if (!isText(ent) || !isText(id) || !isText(type)) return null
-    const [cursor, eventID] = [at, aid].map(value => isText(value) ? value : undefined)
-    return { event: given({ entity: ent, id, type, at: cursor, ts: number(ts), aid: eventID }) }
+    return { event: given({ entity: ent, id, type, at: textOf(at), ts: number(ts), aid: textOf(aid) }) }
 }
 
 /** What stands inside of each control message that a client has to do with. */
@@ -66,8 +67,8 @@ export function readMessage(text) {
 export function readPage(text) {
     const page = parse(text)
     if (!isObject(page) || !Array.isArray(page.events) || !isText(page.at)) return null
-    const events = page.events.map(event => isObject(event) ? readEvent(event)?.event : undefined)
-    return { events: events.filter(event => event !== undefined), at: page.at, more: page.more === true }
+    const events = page.events.flatMap(event => isObject(event) ? readEvent(event)?.event ?? [] : [])
+    return { events, at: page.at, more: page.more === true }
 }
 
 /** A refusal's body: RFC 9457, of which what a client decides by, and `detail` for a log. `resync` where it is one. */
@@ -75,8 +76,7 @@ export function readProblem(text) {
     const problem = parse(text)
     if (!isObject(problem)) return {}
     const resync = problem.code === "resync" && isText(problem.at) ? { why: String(problem.why ?? ""), at: problem.at } : null
-    const [code, detail] = [problem.code, problem.detail].map(value => isText(value) ? value : undefined)
-    return given({ code, detail, resync })
+    return given({ code: textOf(problem.code), detail: textOf(problem.detail), resync })
 }
 
 /** `Retry-After` in milliseconds: seconds, or a date; undefined: none that can be read. */
@@ -105,7 +105,7 @@ export class EventStreamReader {
         this.#afterReturn = piece.endsWith("\r")
         const lines = (this.#rest + text).split(/\r\n|\r|\n/)
         this.#rest = lines.pop()
-        const messages = lines.map(line => this.#take(line)).filter(message => message !== null)
+        const messages = lines.flatMap(line => this.#take(line) ?? [])
         const held = this.#lines.reduce((sum, line) => sum + line.length, this.#rest.length)
         if (held > EventStreamReader.maximumMessage) {
             throw new RangeError(`message too long: ${held} characters, over ${EventStreamReader.maximumMessage}`)
@@ -115,9 +115,7 @@ export class EventStreamReader {
 
     #take(line) {
         if (line === "") return this.#dispatch()
-        const colon = line.indexOf(":")
-        const name = colon < 0 ? line : line.slice(0, colon)
-        const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "")
+        const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line)
         if (name === "event") this.#name = value
         if (name === "data") this.#lines.push(value)
         if (name === "id") this.#id = value
