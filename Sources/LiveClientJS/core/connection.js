@@ -1,6 +1,7 @@
 // The one connection of a client: when to try, with which token, by which way, and when to give up (ConnectionMachine.swift).
 
 import { ConnectionStream } from "./connection-stream.js"
+import { given } from "./messages.js"
 import { closeAdvice, maximumStrikes } from "./ways.js"
 import { Retry, finalStatuses } from "./retry.js"
 
@@ -66,16 +67,10 @@ export class ConnectionMachine extends ConnectionStream {
     }
 
     #state() {
-        const phase = this._phase
-        switch (phase.name) {
-        case "fetching":
-        case "opening": return { connecting: { since: this._downSince ?? this._now, attempt: this._attempt } }
-        case "open": return { connected: {} }
-        case "waiting":
-            return { waiting: phase.until === null ? { why: phase.why } : { until: phase.until, why: phase.why } }
-        case "ended": return { ended: { error: phase.error } }
-        default: return { [phase.name]: {} }
-        }
+        const { name, until, why, error } = this._phase
+        if (name === "open") return { connected: {} }
+        if (name !== "fetching" && name !== "opening") return { [name]: given({ until, why, error }) }
+        return { connecting: { since: this._downSince ?? this._now, attempt: this._attempt } }
     }
 
     // What the app and its device do around it
