@@ -70,7 +70,7 @@ export class NamedList {
     await(id) { if (!this.#awaited.has(id)) this.#awaited.set(id, false) }
     forget(id) { this.#awaited.delete(id) }
     _forgetAll() { this.#awaited.clear() }
-    _forgetThere() { for (const id of this.#awaited.size > 0 ? this.ids : []) this.#awaited.delete(id) }
+    _forgetThere() { for (const id of this.ids) this.#awaited.delete(id) }
 
     /** A fetch has failed. True: this list waits for the thing, and has not been told so before. */
     misses(id) {

@@ -65,13 +65,13 @@ export class ScreenLists {
         }))
     }
 
-    /** Makes a list, and what shows and ends it. */
-    make(options) {
+    /** Makes a list, and gives what shows and ends it. @param hide its screen shows it no more */
+    make(options, hide) {
         const { name } = options
         if (this.#lists.has(name)) throw new TypeError(`there is a list ${JSON.stringify(name)} already`)
         const list = new NamedList(options, this.#settings)
         this.#lists.set(name, list)
-        const isThere = () => this.#lists.get(name) === list
+        const isThere = () => this.#lists.get(name) === list, ifThere = work => given => { if (isThere()) work(given) }
         // Nobody has noted for it what happened since: as a whole it is old.
         const stored = this.#recall(list)
         if (stored) list.machine.handle({ stored }, this.#environment.now())
@@ -84,17 +84,17 @@ export class ScreenLists {
                 if (this.#awaitsStored) this.#tell(list)
                 else this.#give(list, { show: place })
             },
-            setVisible: ids => {
-                if (!isThere()) return
+            setVisible: ifThere(ids => {
                 list.visible = ids ?? null
                 if (list.isShown) this.#tell(list)
-            },
-            isThere,
-            close: () => {
+            }),
+            hide: ifThere(hide),
+            close: ifThere(() => {
+                hide()
                 this.#environment.clearTimer(list.timer)
                 this.#lists.delete(name)
                 this.#things.changed()
-            },
+            }),
         }
     }
 

@@ -106,17 +106,7 @@ export class Screens {
     list(options) {
         const { name } = options
         if (this.#details.has(name)) throw new TypeError(`${JSON.stringify(name)} is the name of a screen of details`)
-        const { show, setVisible, isThere, close } = this.#lists.make(options)
-        return {
-            show,
-            setVisible,
-            hide: () => { if (isThere()) this.#hide(name) },
-            close: () => {
-                if (!isThere()) return
-                this.#hide(name)
-                close()
-            },
-        }
+        return this.#lists.make(options, () => this.#hide(name))
     }
 
     /** What happened to a thing: the effect `reload` of the update machine. Answered by `onReload`, once for each number. */

@@ -1,5 +1,6 @@
 // What lists know, kept beside the state of their machine, so that the next visit shows them at once.
 
+import { given } from "../core/messages.js"
 import { ofStore } from "./environment.js"
 
 /** Lists that have changed are written so much later, in ms: pages and events come in groups. */
@@ -73,16 +74,11 @@ export class StoredLists {
         const finger = this.#finger(), lists = () => this.#screens.toStore().map(({ name, ...list }) => [name, list])
         const isWhole = this.#isDirty
         this.#isDirty = false
-        try {
-            const metadata = finger === undefined ? {} : { finger }
-            const put = isWhole ? lists() : []
-            const whole = isWhole ? () => put : lists
-            const written = { metadata, put, isWhole, whole }
-            const place = await ofStore(this.#environment, () => this.#store().commit(this.#name, written), this.#closing.signal)
-            if (place === "leave") this.#isDirty = true
-        } catch {
-            this.#isDirty = true
-        }
+        const put = isWhole ? lists() : []
+        const written = { metadata: given({ finger }), put, isWhole, whole: isWhole ? () => put : lists }
+        const write = () => this.#store().commit(this.#name, written)
+        const place = await ofStore(this.#environment, write, this.#closing.signal).catch(() => "leave")
+        if (place === "leave") this.#isDirty = true
     }
 
     /** Nothing is written any more. */
