@@ -8,8 +8,8 @@ const maximumSpread = 3_000
 
 /** Whether what a refresh has asked for is there; false: it cannot be had now; undefined: it is on its way. */
 export function refreshEnded({ state, freshness, isUnauthorized, end }) {
-    const isAsked = ["notLoaded", "stale", "registering", "live"].includes(caseOf(state))
-    if (isUnauthorized || end || !isAsked || ("stale" in state && "cannotConnect" in freshness)) return false
+    const isPutOff = state.registerFailed ?? state.pollFailed ?? state.idle
+    if (isUnauthorized || end || isPutOff || ("stale" in state && "cannotConnect" in freshness)) return false
     return "connected" in freshness || "sourceStalled" in freshness || undefined
 }
 

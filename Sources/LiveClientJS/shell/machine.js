@@ -196,9 +196,9 @@ export class LiveMachine {
 
     #tellScreens() {
         if (this.#isClosed || !this.#screens) return
-        if ("stale" in this.state || "registerFailed" in this.state) this.#holdFinger(false)
         // One that was stored is believed good before there is a stream, too.
-        else if (["live", "pollFailed", "idle"].includes(caseOf(this.state))) this.#holdFinger(true)
+        const isHeld = { stale: false, registerFailed: false, live: true, pollFailed: true, idle: true }[caseOf(this.state)]
+        if (isHeld !== undefined) this.#holdFinger(isHeld)
         this.#screens.setLive("connected" in this.freshness)
     }
 
@@ -284,9 +284,7 @@ export class LiveMachine {
             this.storeError = null
         } catch (error) {
             if (this.#isClosed) return
-            if (isGone(error)) this.#loseStore(error)
-            else {
-                this.storeError = error
+            if (this.#storeFailed(error)) {
                 this.#send({ loadFailed: {} })
                 // Without the lists: nobody knows how old they are.
                 if (this.isLoaded) this.#storedIsRead()
@@ -305,9 +303,11 @@ export class LiveMachine {
         this.#screens?.storedIsRead?.()
     }
 
-    #loseStore(error) {
+    /** Whether the store is asked again. One of another account or schema does not come back: better none than nothing new. */
+    #storeFailed(error) {
         this.storeError = error
-        this.#store = null
+        if (isGone(error)) this.#store = null
+        return this.#store !== null
     }
 
     #reloadByScreens({ number, thing, types }) {
@@ -329,11 +329,6 @@ export class LiveMachine {
         this.#send({ reloaded: { number, outcome } })
     }
 
-    #commitFailed(number) {
-        this.#send({ commitFailed: { number } })
-        this.#show(true)
-    }
-
     // MARK: State and finger move together
 
     async #commit({ number, metadata, isSnapshot, changes }) {
@@ -351,11 +346,9 @@ export class LiveMachine {
             await ofStore(this.#client.environment, work, this.#closing.signal)
         } catch (error) {
             if (this.#isClosed) return
-            // A store of another account or schema does not come back: better none than nothing new.
-            if (isGone(error)) this.#loseStore(error)
-            else {
-                this.storeError = error
-                return this.#commitFailed(number)
+            if (this.#storeFailed(error)) {
+                this.#send({ commitFailed: { number } })
+                return this.#show(true)
             }
         }
         if (this.#isClosed) return
