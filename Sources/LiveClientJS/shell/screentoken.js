@@ -8,7 +8,7 @@ export class ScreenToken {
     #environment
     #requests
     #onChange
-    #retry = new Retry(Math.floor(Math.random() * 2 ** 32))
+    #retry = new Retry(Math.random() * 2 ** 32)
     /** "usable"; "renewed": nothing has succeeded since; "awaited"; "refused". */
     #state = "usable"
     /** How many there were: what was asked with an earlier one says nothing of this one. */
@@ -47,7 +47,7 @@ export class ScreenToken {
 
     close() {
         this.#isClosed = true
-        this.#forgetTimer()
+        this.#environment.clearTimer(this.#timer)
     }
 
     #refuse(token) {
@@ -58,7 +58,6 @@ export class ScreenToken {
 
     #renew(token) {
         const { renewToken } = this.#api
-        this.#timer = null
         this.#state = "awaited"
         this.#requests.renewToken(renewToken && (asked => renewToken.call(this.#api, asked)), () => this.#use("renewed"), error => {
             if (isSignedOut(error) || "unauthorized" in failureOf(error)) return this.#stop()
@@ -70,7 +69,7 @@ export class ScreenToken {
     #use(state) {
         if (this.#isClosed) return
         this.#requests.forgetToken()
-        this.#forgetTimer()
+        this.#environment.clearTimer(this.#timer)
         if (state === "usable") this.#retry.reset()
         this.#count += 1
         this.#state = state
@@ -80,9 +79,5 @@ export class ScreenToken {
     #stop() {
         this.#state = "refused"
         this.#onChange()
-    }
-
-    #forgetTimer() {
-        this.#environment.clearTimer(this.#timer)
     }
 }
