@@ -34,6 +34,8 @@ export function isOuterEnd(end, isForward) { return (isForward ? "end" : "beginn
 /** The interval that begins with one end and, seen in a direction, ends with the other. */
 export function intervalOf(from, to, isForward) { return isForward ? { lower: from, upper: to } : { lower: to, upper: from } }
 
+function farEnd({ lower, upper }, isForward) { return isForward ? upper : lower }
+
 function smallerEnd(a, b) { return compareEnds(a, b) <= 0 ? a : b }
 function largerEnd(a, b) { return compareEnds(a, b) >= 0 ? a : b }
 
@@ -125,7 +127,7 @@ export class CompleteIntervals {
     /** How far something is known from here on, as it is or as it was; null where not even this end is known. */
     knownEnd(from, direction) {
         const found = this.complete.reduce(mergeInterval, this.stale).find(interval => intervalHasEnd(interval, from))
-        return found ? direction === "forward" ? found.upper : found.lower : null
+        return found ? farEnd(found, direction === "forward") : null
     }
 
     knowledgeOfKey(key) { return this.knowledge({ lower: keyEnd(key), upper: keyEnd(key) }) }
@@ -135,7 +137,7 @@ export class CompleteIntervals {
         const isForward = direction === "forward"
         if (isOuterEnd(from, isForward)) return null
         const known = this.complete.find(interval => intervalHasEnd(interval, from))
-        const reached = !known ? from : isForward ? known.upper : known.lower
+        const reached = known ? farEnd(known, isForward) : from
         return isOuterEnd(reached, isForward) ? null : { from: reached, direction, limit, isInclusive: !known }
     }
 
@@ -152,8 +154,7 @@ export class CompleteIntervals {
             const list = ofStale ? this.stale : this.complete
             const before = list.filter(other => compareEnds(other.upper, newest.lower) < 0).length
             const behind = list.filter(other => compareEnds(newest.upper, other.lower) < 0).length
-            const index = before > behind ? 0 : list.length - 1
-            const rest = list.filter((_, at) => at !== index)
+            const rest = before > behind ? list.slice(1) : list.slice(0, -1)
             if (ofStale) this.stale = rest; else this.complete = rest
         }
     }

@@ -36,8 +36,7 @@ export class UpdateQueue {
         const standing = last(update => update.connected || update.disconnected)
         const source = last(update => update.source)
         if (!at) return [...standing, ...source]
-        const isLive = this.#waiting.findLastIndex(update => update.live)
-            > this.#waiting.findLastIndex(update => update.resync || update.disconnected)
+        const isLive = this.#waiting.findLast(update => update.live || update.resync || update.disconnected)?.live
         return [...standing, { resync: { why: "slow", at } }, ...source, ...isLive ? [{ live: { at } }] : []]
     }
 
@@ -47,9 +46,7 @@ export class UpdateQueue {
         this.#hasEnded = true
         this.#error = error
         this.#leave()
-        const readers = this.#readers
-        this.#readers = []
-        for (const reader of readers) this.#finish(reader)
+        for (const reader of this.#readers.splice(0)) this.#finish(reader)
     }
 
     #finish({ resolve, reject }) {
@@ -67,10 +64,10 @@ export class UpdateQueue {
         })
     }
 
-    return() {
+    async return() {
         this.#waiting = []
         this.end(null)
-        return Promise.resolve({ done: true, value: undefined })
+        return { done: true, value: undefined }
     }
 
     [Symbol.asyncIterator]() { return this }
