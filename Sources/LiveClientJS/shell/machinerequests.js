@@ -9,12 +9,11 @@ import { PendingRequests } from "./pendingrequests.js"
 const maximumReloads = 4
 
 /** The requests of one machine, by the names of its effects; `send` is given their results as the machine's inputs. */
-export class MachineRequests {
+export class MachineRequests extends PendingRequests {
     #client
     #options
     #following
     #send
-    #pending
     /** Reloads that wait for their turn, and the numbers of those that are under way. */
     #waiting = []
     #reloading = new Set()
@@ -23,11 +22,11 @@ export class MachineRequests {
     snapshot = null
 
     constructor(client, options, following, gate, send) {
+        super(client.environment, options.requestDeadline, gate, client._tokens)
         this.#client = client
         this.#options = options
         this.#following = following
         this.#send = send
-        this.#pending = new PendingRequests(client.environment, options.requestDeadline, gate, client._tokens)
     }
 
     requestFinger({ number }) {
@@ -35,7 +34,7 @@ export class MachineRequests {
     }
 
     requestSnapshot({ number }) {
-        this.#pending.begin(number, async signal => new Map(await this.#options.snapshot({ signal })), entries => {
+        this.begin(number, async signal => new Map(await this.#options.snapshot({ signal })), entries => {
             this.snapshot = { number, entries }
             this.#send({ snapshot: { number } })
         }, error => this.#send({ snapshotFailed: { number, failure: failureOf(error) } }), this,
@@ -55,38 +54,32 @@ export class MachineRequests {
 
     dropReloads() {
         this.#waiting = []
-        for (const number of this.#reloading) this.#pending.abort(number)
+        for (const number of this.#reloading) this.abort(number)
         this.#reloading.clear()
         this.found.clear()
     }
 
     cancel({ number }) {
-        this.#pending.abort(number)
+        this.abort(number)
         if (this.snapshot?.number === number) this.snapshot = null
     }
-
-    /** There is a network again. */
-    networkIsBack() { this.#pending.networkIsBack() }
 
     /** Asks for a new token. Only who says that nobody is signed in is believed; anything else is tried again. */
     requestToken() {
         this.forgetToken()
-        this.#pending.renewToken(undefined, () => this.#send({ token: { isValid: true } }),
+        this.renewToken(undefined, () => this.#send({ token: { isValid: true } }),
             error => this.#send(isSignedOut(error) ? { token: { isValid: false } } : { tokenFailed: {} }))
     }
-
-    /** Another token is there already. */
-    forgetToken() { this.#pending.forgetToken() }
 
     /** Gives up all of it. */
     close() {
         this.dropReloads()
-        this.#pending.close()
+        super.close()
     }
 
     /** Asks the gateway. What it would refuse again is an end. */
     #ask(number, work, inputOf, failed) {
-        this.#pending.begin(number, work, found => this.#send(inputOf(found)), error => {
+        this.begin(number, work, found => this.#send(inputOf(found)), error => {
             const end = endOf(error)
             this.#send(end ? { ended: { error: end } } : { [failed]: { number, failure: failureOf(error) } })
         })
@@ -103,7 +96,7 @@ export class MachineRequests {
             this.#beginReloads()
         }
         this.#reloading.add(number)
-        this.#pending.begin(number, signal => this.#read(thing, types, signal), ({ outcome, value }) => {
+        this.begin(number, signal => this.#read(thing, types, signal), ({ outcome, value }) => {
             this.found.keep(thing, value)
             end({ reloaded: { number, outcome } })
         }, error => end({ reloadFailed: { number, failure: failureOf(error) } }), keyOf(thing), { call: "reload", thing })
