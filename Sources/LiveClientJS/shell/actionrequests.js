@@ -17,18 +17,15 @@ function judge(results) {
 }
 
 /** The requests of one queue; `give` is handed their results as the queue's inputs. */
-export class ActionRequests {
+export class ActionRequests extends PendingRequests {
     #options
-    #environment
     #give
-    #requests
 
     /** @param options `{send(actions, signal), renewToken()}` */
     constructor(options, environment, give) {
+        super(environment, sendDeadline, options.gate, options.client?._tokens)
         this.#options = options
-        this.#environment = environment
         this.#give = give
-        this.#requests = new PendingRequests(environment, sendDeadline, options.gate, options.client?._tokens)
     }
 
     /** @param check gives whether the actions are to be sent still */
@@ -37,18 +34,15 @@ export class ActionRequests {
             if (!await check() || signal.aborted) return null
             return this.#options.send(copyOf(actions), signal)
         }
-        this.#requests.begin("send", work, results => {
+        this.begin("send", work, results => {
             if (results === null) this.#give({ lost: {} })
             else this.#give(Array.isArray(results) ? { answered: { batch, results } } : { failed: { batch } })
         }, error => this.#give({ failed: { batch, status: error?.status, retryAfter: error?.retryAfter } }), this,
             { call: "send", name: "actions" }, judge)
     }
 
-    renewToken() {
-        this.#requests.renewToken(this.#options.renewToken, () => this.#give({ token: {} }),
+    requestToken() {
+        this.renewToken(this.#options.renewToken, () => this.#give({ token: {} }),
             error => this.#give({ tokenFailed: isSignedOut(error) ? { isUnauthorized: true } : {} }))
     }
-
-    /** Gives up what is on its way. */
-    close() { this.#requests.close() }
 }

@@ -317,7 +317,7 @@ export class LiveActions {
         if (changes.length > 0 && !this.#isSending) this.#flushAt ??= this.now() + this.#queue.settings.coalescing
         for (const effect of effects) {
             if (effect.send) this.#requests.send(effect.send, () => this.#isStored(effect.send.actions))
-            else if (effect.requestToken) this.#requests.renewToken()
+            else if (effect.requestToken) this.#requests.requestToken()
             else if (effect.rejected || effect.expired || effect.unauthorized) {
                 this.#tabs?.post({ news: effect })
                 callApp(this.#options.report, effect)
