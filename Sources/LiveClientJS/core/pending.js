@@ -32,7 +32,10 @@ export class PendingEvents {
     #lastItems = new Map()
     /** The newest batch that a reload answers. */
     #covered = 0
-    /** By the thing's key: `{key, number, _covers, retry, retryAt, thing, types, outcome, commit}`; `commit`: how far its outcome has come. */
+    /**
+     * By the thing's key: `{key, number, _covers, retry, retryAt, thing, types, outcome, commit}`; `commit`: how far its
+     * outcome has come.
+     */
     #reloads = new Map()
     /** What could not be reloaded, by the thing's key: `{thing, types, failure, failures, retryAt}`. */
     #stale = new Map()
@@ -57,7 +60,8 @@ export class PendingEvents {
     get _unappliedSince() { return this.#batches.find(batch => batch.items.some(item => item.commit !== stored))?.came }
     /** When a failed reload is to be tried again. */
     get _retryAt() {
-        const stale = [...this.#stale].map(([key, { retryAt }]) => this.#reloads.get(key)?.number === undefined ? retryAt : undefined)
+        const stale = [...this.#stale].map(([key, { retryAt }]) => (
+            this.#reloads.get(key)?.number === undefined ? retryAt : undefined))
         return earliestOf([...stale, ...[...this.#failing].map(key => this.#reloads.get(key)?.retryAt)])
     }
     /** What is known to be stale, for the store: `{thing, types, failure}`; undefined: nothing. */
