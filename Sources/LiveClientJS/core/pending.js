@@ -66,8 +66,8 @@ export class PendingEvents {
     }
     /** What is known to be stale, for the store: `{thing, types, failure}`; undefined: nothing. */
     get _knownStale() {
-        if (this.#stale.size === 0) return undefined
-        return [...this.#stale.values()].map(({ thing, types, failure }) => ({ thing, types, failure }))
+        const known = [...this.#stale.values()].map(({ thing, types, failure }) => ({ thing, types, failure }))
+        return known.length > 0 ? known : undefined
     }
 
     /** What an earlier start could not reload is asked for now. */
@@ -200,7 +200,7 @@ export class PendingEvents {
 
     /** How many batches, from the first on, have all that they name. */
     get _ready() {
-        const first = this.#batches.findIndex(batch => !batch.items.every(item => item.commit))
+        const first = this.#batches.findIndex(batch => batch.items.some(item => !item.commit))
         return first < 0 ? this.#batches.length : first
     }
 

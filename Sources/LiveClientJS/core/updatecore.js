@@ -5,7 +5,7 @@ import { PendingEvents } from "./pending.js"
 import { Jitter, Retry, earliestOf } from "./retry.js"
 
 const updateDefaults = {
-    entities: [], retention: 86_400_000, pollInterval: undefined, maximumPending: 1_000, patience: 5_000, seed: 1,
+    entities: [], retention: 86_400_000, maximumPending: 1_000, patience: 5_000, seed: 1,
 }
 
 /** So many failures of the store in a row, reading or writing, and the app goes on in memory. */
