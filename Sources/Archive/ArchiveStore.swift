@@ -170,7 +170,7 @@ package struct ArchiveBatch: Sendable {
         /// this stamp; nil: the last one that is stored.
         case otherLog(since: Int64?)
         /// The log was cut back, and goes on where the run begins. What was lost came behind a record of this stamp; nil: nothing
-        /// is known to be lost.
+        /// is known to be lost, and it is only read once more.
         case cutBack(since: Int64?)
         /// Some of it may be stored: it follows a run that was cut back.
         case repeated
@@ -210,6 +210,8 @@ extension ArchiveBatch.Run {
         var gapSince: Int64?
         /// One that is open ends with this stamp.
         var gapUntil: Int64?
+        /// The position stays, with what is noted of its log.
+        var keepsPosition = false
     }
 
     /// - Parameters:
@@ -218,6 +220,8 @@ extension ArchiveBatch.Run {
     func step(next stored: Int64, stamp: Int64) -> Step {
         switch continuation {
         case .otherLog(let since): Step(start: from, gapSince: min(since ?? stamp, stamp), gapUntil: stamps?.first)
+        // What is read once more, without anything being known to be lost, is there, and counts until that is over.
+        case .cutBack(nil): Step(start: from, keepsPosition: next < stored)
         // What follows was there before the loss, or may have been.
         case .cutBack(let since): Step(start: from, gapSince: since)
         case .same where next > stored:
@@ -239,22 +243,6 @@ package struct AppendOutcome: Equatable, Sendable {
     package var gaps = 0
 
     package init() {}
-}
-
-package struct StoredPosition: Equatable, Sendable {
-    package let topic: String
-    package let partition: Int32
-    /// The next offset to be read.
-    package let next: Int64
-    /// The log that it counts in; nil where that cannot be said.
-    package let log: KnownLog?
-
-    package init(topic: String, partition: Int32, next: Int64, log: KnownLog? = nil) {
-        self.topic = topic
-        self.partition = partition
-        self.next = next
-        self.log = log
-    }
 }
 
 package struct StoreClock: Equatable, Sendable {

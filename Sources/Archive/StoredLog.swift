@@ -55,6 +55,12 @@ package struct StoredLog: Equatable, Sendable {
         return points.last { $0.offset < sure }?.stamp ?? -1
     }
 
+    /// Those that were read after the log was proved last, or else the last one.
+    var newest: [Point] {
+        let unproved = points.filter { $0.offset >= sure ?? .max }
+        return unproved.isEmpty ? Array(points.suffix(1)) : unproved
+    }
+
     /// Adds a record behind the others, and drops some of these.
     package mutating func add(_ point: Point) {
         guard point.stamp >= 0, point.offset > points.last?.offset ?? -1 else { return }
@@ -132,5 +138,30 @@ package struct StoredLog: Equatable, Sendable {
         while let offset = numbers.popFirst(), let stamp = numbers.popFirst() {
             points.append(Point(offset: offset, stamp: stamp))
         }
+    }
+}
+
+/// How far a partition is stored.
+package struct StoredPosition: Equatable, Sendable {
+    package let topic: String
+    package let partition: Int32
+    /// The next offset to be read.
+    package let next: Int64
+    /// The log that it counts in; nil where that cannot be said.
+    package let log: KnownLog?
+    /// Of the last records before it those that are known: a node that has read another one there knows the log not to be its own.
+    package let newest: [StoredLog.Point]
+
+    package init(topic: String, partition: Int32, next: Int64, log: KnownLog? = nil, newest: [StoredLog.Point] = []) {
+        self.topic = topic
+        self.partition = partition
+        self.next = next
+        self.log = log
+        self.newest = newest
+    }
+
+    init(topic: String, partition: Int32, next: Int64, of log: StoredLog?) {
+        self.init(
+            topic: topic, partition: partition, next: next, log: log?.known(at: next), newest: log?.newest ?? [])
     }
 }

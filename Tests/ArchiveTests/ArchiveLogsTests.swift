@@ -17,10 +17,13 @@ struct ArchiveLogsTests {
         var id: UInt32? = 7
         var known: Int64 = 1_000
         var clock: Int64 = 0
+        var notBefore: Int64?
 
         mutating func note(_ partition: PartitionName, next: Int64, start: Int64 = 0) {
             recorder.note(
-                partition, LogFacts(start: start, liveFrom: start, known: known, topicID: id, next: next))
+                partition,
+                LogFacts(
+                    start: start, liveFrom: start, notBefore: notBefore, known: known, topicID: id, next: next))
             feed.receive(recorder.take(), now: 0, wallClock: clock)
         }
 
@@ -77,6 +80,11 @@ struct ArchiveLogsTests {
         node.read(0..<3)
         let log = try #require(node.store().first?.log)
         #expect(log.known == KnownLog(topicID: 7, known: 1_000) && log.points == [.init(offset: 2, stamp: 102)])
+        // What came in two wakes is put together, and the last record of each may be the last of its log.
+        var other = Self.node()
+        for offset in Int64(0)..<3 { other.read(offset..<offset + 1) }
+        let wakes = try #require(other.store().first?.log)
+        #expect(wakes.points.map(\.offset) == [0, 1, 2] && wakes.newest == wakes.points)
         // Behind a marker the last record stands where it stood.
         node.read(3..<5)
         node.recorder.move(Self.first, to: 6)
@@ -213,6 +221,38 @@ struct ArchiveLogsTests {
         #expect(node.store().map(\.continuation) == [.same])
     }
 
+    @Test func `what is read once more without a loss is stored as that, until all of it is`() {
+        var node = Node()
+        node.note(Self.first, next: 3)
+        node.claim([(8, StoredLog(points: [.init(offset: 2, stamp: 102)], sure: 3))])
+        node.feed.miss(DroppedRecords(Self.first, upTo: 12), now: 0, wallClock: 0)
+        node.resolve(.cutBack(to: 3, since: nil, until: 8))
+        for (offsets, isOver) in [(Int64(3)..<5, false), (5..<7, false), (7..<9, false), (9..<10, true)] {
+            node.reread(offsets)
+            let runs = node.store()
+            #expect(runs.map(\.continuation) == [isOver ? .same : .cutBack(since: nil)])
+            #expect(runs.map(\.next) == [offsets.upperBound])
+        }
+    }
+
+    @Test func `a log that has lately become another one is noted again soon, and then less and less often`() {
+        var node = Node()
+        node.notBefore = 1_000_000
+        node.known = 1_000_500
+        node.note(Self.first, next: 3)
+        let known = KnownLog(topicID: 7, known: 1_000_500)
+        node.claim([(3, StoredLog(known: known, points: [.init(offset: 2, stamp: 102)]))])
+        node.resolve(.goOn(at: 3))
+        var stored: [Int64] = []
+        for known in stride(from: Int64(1_001_000), through: 1_700_000, by: 500) {
+            node.known = known
+            node.note(Self.first, next: 3)
+            stored += node.store().compactMap(\.log?.known.known)
+        }
+        let expected: [Int64] = [2_500, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000, 620_000]
+        #expect(stored.map { $0 - 1_000_000 } == expected)
+    }
+
     @Test func `a log that ends where it was cut is set back at once`() {
         var node = Node()
         node.note(Self.first, next: 3)
@@ -256,7 +296,7 @@ struct ArchiveLogsTests {
             #expect(outcome == AppendOutcome())
             var query = PageQuery("A")
             query.wantsPositions = true
-            let stored = [StoredPosition(topic: "t", partition: 0, next: 1, log: log.known)]
+            let stored = [StoredPosition(topic: "t", partition: 0, next: 1, log: log.known, newest: log.points)]
             #expect(try await store.positions() == stored)
             #expect(try await store.page(query).positions == stored)
             #expect(
@@ -300,7 +340,10 @@ struct ArchiveLogsTests {
             let again = try await store.append(
                 .of([Self.event(8, stamp: 400)], from: 8, continuation: .cutBack(since: nil)))
             #expect(again.gaps == 0 && again.repeated == 1)
-            #expect(try await store.positions().map(\.next) == [9, 3])
+            #expect(try await store.positions().map(\.next) == [10, 3])
+            _ = try await store.append(
+                .of([Self.event(9, stamp: 500)], from: 9, next: 12, continuation: .cutBack(since: nil)))
+            #expect(try await store.positions().map(\.next) == [12, 3])
             // One that is open reaches back to whatever was lost first.
             for since in [700, 600, 650] {
                 _ = try await store.append(.of([], from: 9, continuation: .cutBack(since: Int64(since))))

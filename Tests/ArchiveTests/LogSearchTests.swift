@@ -75,7 +75,12 @@ struct LogSearchTests {
             step: .found(.cutBack(to: 7, since: nil, until: 8))),
         Row(
             testDescription: "a marker stood behind the last", next: 9, stored: known(KnownLog(topicID: 3), [7]),
-            facts: facts(id: 3), log: Log.whole(0..<10).changed { $0.records[8] = nil }, step: .found(.goOn(at: 9))),
+            facts: facts(id: 3), log: Log.whole(0..<10).changed { $0.records[8] = nil },
+            step: .found(.cutBack(to: 8, since: nil, until: 9))),
+        Row(
+            testDescription: "a marker stood behind the last, and a record stands there since", next: 9,
+            stored: known(KnownLog(topicID: 3, known: 400), [7]), facts: facts(id: 3), log: .whole(0..<12),
+            step: .found(.cutBack(to: 8, since: nil, until: 9))),
         Row(
             testDescription: "a marker stood behind the last, and the log was cut there", next: 9,
             stored: known(KnownLog(topicID: 3, known: 400), [7]), facts: facts(id: 3, wholeAfter: 401),
@@ -88,7 +93,10 @@ struct LogSearchTests {
             facts: facts(id: 3), log: Log(), step: .found(.goOn(at: 8))),
         Row(
             testDescription: "all are gone, and nothing says which log it is", stored: known(KnownLog()), log: Log(),
-            step: other, isDoubtful: true),
+            step: .wait),
+        Row(
+            testDescription: "and nothing can prove it any more", next: 9, stored: known(KnownLog()),
+            log: Log.whole(8..<20).changed { $0.records[8] = nil }, step: other, isDoubtful: true),
         Row(
             testDescription: "all are gone, and the topic was recreated since", facts: facts(notBefore: 501),
             log: Log(),
@@ -97,6 +105,9 @@ struct LogSearchTests {
             testDescription: "retention has removed all of it", log: .whole(8..<20), step: .found(.goOn(at: 8))),
         Row(
             testDescription: "and more", log: .whole(12..<20), step: .found(.goOn(at: 8))),
+        Row(
+            testDescription: "and more, after it was cut back", stored: known(KnownLog(topicID: 3, known: 400)),
+            facts: facts(id: 3, wholeAfter: 401), log: .whole(12..<20), step: other, isDoubtful: true),
         // A log that was recreated has grown past the position.
         Row(
             testDescription: "others stand everywhere", log: .whole(0..<10, stamps: 900), step: other, isDoubtful: true),
@@ -136,7 +147,7 @@ struct LogSearchTests {
         // Read after the log was proved last.
         Row(
             testDescription: "the last records are read once more", stored: sure(6), log: .whole(0..<10),
-            step: .found(.cutBack(to: 6, since: nil, until: 8))),
+            step: .found(.cutBack(to: 5, since: nil, until: 8))),
         Row(testDescription: "all were proved", stored: sure(8), log: .whole(0..<10), step: .found(.goOn(at: 8))),
         Row(
             testDescription: "it was cut, and was read on behind the first of the others", stored: sure(5),

@@ -32,8 +32,12 @@ struct StoredLogTests {
             log.sure = offset
             #expect(log.sureStamp(at: 8) == stamp, "\(offset)")
         }
+        #expect(log.newest.map(\.offset) == [5])
         log.prove(before: 7)
         #expect(log.sure == 9)
+        log.sure = 2
+        #expect(log.newest.map(\.offset) == [2, 5])
+        log.sure = 9
         log.cut(at: 4)
         #expect(log.sure == 4)
         log.prove(before: 6)

@@ -26,7 +26,8 @@ enum RuleMutant: CaseIterable {
         return positions.map { position in
             let read = self == .believesStoredLog ? facts(position.partition).map { KnownLog($0) } : nil
             return PartitionPosition(
-                partition: position.partition, next: max(0, position.next + step), log: read ?? position.log)
+                partition: position.partition, next: max(0, position.next + step), log: read ?? position.log,
+                newest: position.newest)
         }
     }
 

@@ -71,17 +71,19 @@ struct SimulatedStore {
     }
 
     private mutating func append(_ run: ArchiveBatch.Run, _ topic: SimulatedTopic) {
-        var start = run.from
+        var (start, keepsPosition) = (run.from, false)
         let stored = positions[run.partition]
         if let stored {
             let step = run.step(next: stored.next, stamp: stored.stamp ?? -1)
             guard let begun = step.start else { return }
             note(step, run.partition)
             start = begun
+            keepsPosition = step.keepsPosition
         } else {
             excuse(run.partition, topic)
         }
         for event in run.events where event.offset >= start { store(event, run.partition, topic) }
+        guard !keepsPosition else { return }
         positions[run.partition] = Position(next: run.next, stamp: run.stamps?.last ?? stored?.stamp, log: run.log)
     }
 
@@ -113,14 +115,15 @@ struct SimulatedStore {
 
     var stored: [StoredPosition] {
         positions.sorted { $0.key < $1.key }.map { partition, position in
-            StoredPosition(
-                topic: "t", partition: partition, next: position.next, log: position.log?.known(at: position.next))
+            StoredPosition(topic: "t", partition: partition, next: position.next, of: position.log)
         }
     }
 
     var snapshot: [PartitionPosition] {
         stored.map {
-            PartitionPosition(partition: PartitionName(topic: 0, number: $0.partition), next: $0.next, log: $0.log)
+            PartitionPosition(
+                partition: PartitionName(topic: 0, number: $0.partition), next: $0.next, log: $0.log,
+                newest: $0.newest.map { .init(offset: $0.offset, stamp: $0.stamp) })
         }
     }
 

@@ -58,6 +58,14 @@ struct SimulatedWriter {
         recorder.add(event, name, offset: offset, stamp: record.stamp, now: now)
     }
 
+    func contradicts(_ positions: [PartitionPosition]) -> Bool {
+        positions.contains { position in
+            position.newest.contains {
+                recorder.contradicts(.init(offset: $0.offset, stamp: $0.stamp), position.partition)
+            }
+        }
+    }
+
     mutating func endWake() {
         guard !recorder.isEmpty else { return }
         let buffer = recorder.take()

@@ -109,7 +109,8 @@ extension Simulation {
             let stored = store.stored.map { "\($0.partition):\($0.next)" }
             note("client \(client) asks for a page: \(Self.text(made)), stored \(stored)")
         }
-        guard case .cursor(let text) = made else {
+        let isOther = mutant != .believesStoredLog && writers[node].contradicts(store.snapshot)
+        guard case .cursor(let text) = made, !isOther else {
             count { $0.pagesRefused += 1 }
             return judge(made, client, node)
         }
@@ -141,7 +142,8 @@ extension Simulation {
         let account = clients[client].account
         let isRight =
             switch made {
-            case .cursor: true
+            // Another record was read where the store has one.
+            case .cursor: false
             case .behind(let floor):
                 !nodes[node].isCaughtUp(topic) || floor.offset > topic.end(of: Int(floor.partition.number))
             case .refused(.expired):

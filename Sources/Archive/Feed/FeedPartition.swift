@@ -83,6 +83,9 @@ struct FeedPartition {
 
     /// After how long it is stored once more that the log is still this one: nodes whose clocks differ go by that.
     static let renewalMilliseconds: Int64 = 300_000
+    /// The same where it has just been found to be another one, or cut back: other nodes may notice that later, and believe only
+    /// what was stored since. It doubles.
+    static let firstRenewalMilliseconds: Int64 = 2_000
 
     /// Takes what the node knows of the log. Where the store knows less of it, that is to be stored.
     ///
@@ -107,7 +110,11 @@ struct FeedPartition {
         guard case .at = claim, !isRepeating, let facts else { return }
         let known = KnownLog(facts)
         var isOld = false
-        if let now = known.known, let then = stored.known.known { isOld = now - Self.renewalMilliseconds >= then }
+        if let now = known.known, let then = stored.known.known {
+            let noticed = [facts.notBefore, facts.wholeAfter].compactMap { $0 }.max()
+            let young = noticed.map { max(then - $0, Self.firstRenewalMilliseconds) } ?? Self.renewalMilliseconds
+            isOld = now - then >= min(young, Self.renewalMilliseconds)
+        }
         let isBetter = stored.known.verdict(facts) != .same && known.verdict(facts) == .same
         if isOld || isBetter { owesPosition = true }
     }
@@ -169,7 +176,7 @@ struct FeedPartition {
         let sure = stored.sure
         stored = log
         if let sure { stored.prove(before: sure) }
-        continuation = .same
+        if !isRepeating || log.until == nil { continuation = .same }
         owesPosition = false
         noteDebt()
         drop(upTo: next)

@@ -38,6 +38,7 @@ package struct LogSearch: Sendable {
     private var hasMismatch = false
     /// A record stands where it was read, and it was not sure in which log.
     private var hasUnsureMatch = false
+    private var hasAbsence = false
     private var isSilent = false
 
     /// - Parameters:
@@ -61,7 +62,7 @@ package struct LogSearch: Sendable {
             unasked.removeAll { $0.offset >= sure }
         case .record(asked.stamp): match = asked
         case .record: hasMismatch = true
-        case .absent: break
+        case .absent: hasAbsence = true
         case .silent: isSilent = true
         }
     }
@@ -76,19 +77,25 @@ package struct LogSearch: Sendable {
             if hasMismatch || reached > end {
                 return .found(.cutBack(to: match.offset + 1, since: match.stamp, until: min(reached, end)))
             }
-            // Where no record stood behind it, another one may stand there since: unless the log is known to be the same.
-            let isUnchanged = next == match.offset + 1 || log.known.verdict(facts) == .same
-            if match == log.points.last(where: { $0.offset < sure }), isUnchanged { return goOn(next, until: reached) }
+            // Where no record stood behind it, another one may stand there since: also in a topic that has kept its id.
+            if match == log.points.last(where: { $0.offset < sure }), next == match.offset + 1 {
+                return .found(.goOn(at: next))
+            }
             // What follows it is gone, or another one's: it is read once more, and what is stored stays.
             return .found(.cutBack(to: match.offset + 1, since: nil, until: reached))
         }
         if next <= end {
-            // Whatever log it is: all that can be read of it stands behind what is stored.
-            if next <= start, !hasMismatch { return .found(.goOn(at: next)) }
+            // Whatever log it is: all that can be read of it stands behind what is stored. One that was cut back has lost more.
+            if next <= start, !hasMismatch, log.known.verdict(facts) != .other { return .found(.goOn(at: next)) }
             if let asked = unasked.last { return .ask(asked.offset) }
-            let verdict = log.known.verdict(facts)
-            if !hasMismatch, verdict == .same || verdict == .open && hasUnsureMatch {
-                return goOn(next, until: max(next, log.until ?? next))
+            if !hasMismatch {
+                switch log.known.verdict(facts) {
+                case .same: return goOn(next, until: max(next, log.until ?? next))
+                case .open where hasUnsureMatch: return goOn(next, until: max(next, log.until ?? next))
+                // Where it has lost all records that are known, none will ever prove it.
+                case .open where hasAbsence: return .wait
+                case .open, .other: break
+                }
             }
         } else if let asked = unasked.last {
             return .ask(asked.offset)
@@ -96,6 +103,7 @@ package struct LogSearch: Sendable {
         return .begin(isOtherLog: true)
     }
 
+    /// No record is known that was proved to be of the log and is still there.
     private func goOn(_ next: Int64, until reached: Int64) -> Step {
         sure >= next
             ? .found(.goOn(at: next)) : .found(.cutBack(to: min(next, max(start, sure)), since: nil, until: reached))

@@ -23,6 +23,8 @@ package struct RecordRun: Sendable {
     package let from: Int64
     package internal(set) var next: Int64
     package internal(set) var stamps: ArchiveBatch.Stamps?
+    /// The last records of those that were put together: behind each of them the log may have become another one.
+    private var ends: [StoredLog.Point] = []
     var entries: [Entry] = []
     /// Account and id of each entry, one behind the other.
     var texts: [UInt8] = []
@@ -42,10 +44,17 @@ package struct RecordRun: Sendable {
     /// Goes on with one that follows it without a loss.
     mutating func append(_ other: RecordRun) {
         precondition(other.after == next && other.from == next && other.generation == generation, "runs are apart")
+        ends = Array((points + other.ends).suffix(StoredLog.maximumPoints))
         next = other.next
         entries += other.entries
         texts += other.texts
         stamps = .joined(stamps, other.stamps)
+    }
+
+    /// Records by which its log is known again.
+    var points: [StoredLog.Point] {
+        guard let stamps, let offset = stamps.lastOffset else { return ends }
+        return ends + [StoredLog.Point(offset: offset, stamp: stamps.last)]
     }
 
     /// The stamps of its first and its last record, and of its events.
@@ -143,11 +152,10 @@ package struct RecordBuffer: Sendable {
             return run
         }
     }
-
 }
 
-/// What remains of buffers that were dropped: how far their partitions were read, and what was noted of their logs, which may not be
-/// noted again for long.
+/// What remains of buffers that were dropped: how far their partitions were read, and what was noted of their logs, which may not
+/// be noted again for long.
 package struct DroppedRecords: Sendable {
     private(set) var ends: [PartitionName: LiveEnd] = [:]
     private(set) var logs: [PartitionName: NotedLog] = [:]

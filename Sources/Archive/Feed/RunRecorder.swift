@@ -11,6 +11,7 @@ package struct RunRecorder {
         var isBehindLoss = false
         /// Nothing from here on is recorded.
         var end = Int64.max
+        var recent = RecentRecords()
     }
 
     /// By topic.
@@ -69,13 +70,15 @@ package struct RunRecorder {
     /// False: it was read before.
     private mutating func pass(_ partition: PartitionName, offset: Int64, stamp: Int64) -> Bool {
         let (topic, number) = reserve(partition)
-        let position = positions[topic][number]
-        let after = position.next ?? offset
-        guard offset >= after, offset < position.end else { return false }
-        if position.isBehindLoss || !isLast(partition, next: after) {
-            begin(partition, after: after, from: position.isBehindLoss ? offset : after, next: offset + 1)
+        let after = positions[topic][number].next ?? offset
+        guard offset >= after, offset < positions[topic][number].end else { return false }
+        let isBehindLoss = positions[topic][number].isBehindLoss
+        if isBehindLoss || !isLast(partition, next: after) {
+            begin(partition, after: after, from: isBehindLoss ? offset : after, next: offset + 1)
         }
-        positions[topic][number] = Position(next: offset + 1, end: position.end)
+        positions[topic][number].next = offset + 1
+        positions[topic][number].isBehindLoss = false
+        positions[topic][number].recent.add(StoredLog.Point(offset: offset, stamp: stamp))
         let last = buffer.segments.count - 1
         buffer.segments[last].run.next = offset + 1
         if stamp >= 0 {
@@ -99,7 +102,7 @@ package struct RunRecorder {
         let (start, next) = (min(start, position.end), min(next, position.end))
         guard let after = position.next else {
             begin(partition, after: start, from: start, next: next)
-            positions[topic][number] = Position(next: next)
+            positions[topic][number].next = next
             return
         }
         guard next > after else { return }
@@ -110,7 +113,16 @@ package struct RunRecorder {
         } else {
             begin(partition, after: after, from: from, next: next)
         }
-        positions[topic][number] = Position(next: next, end: position.end)
+        positions[topic][number].next = next
+        positions[topic][number].isBehindLoss = false
+    }
+
+    /// Whether another record was read where this one is said to stand, in the log that is read now. Of records that were read
+    /// long ago that is not known.
+    package func contradicts(_ point: StoredLog.Point, _ partition: PartitionName) -> Bool {
+        let (topic, number) = (Int(partition.topic), Int(partition.number))
+        guard topic < positions.count, number < positions[topic].count else { return false }
+        return positions[topic][number].recent.contradict(point)
     }
 
     /// Records were lost before they were read: reading goes on behind them.
@@ -160,5 +172,27 @@ package struct RunRecorder {
         let run = RecordRun(
             partition: partition, generation: generation(of: partition), after: after, from: from, next: next)
         buffer.segments.append(RecordBuffer.Segment(run: run))
+    }
+}
+
+/// The last records that were read of a partition: by these it is found out that what another node, or this one before, has read at
+/// the same offset was another record.
+struct RecentRecords {
+    /// Some hundred bytes a partition; writers are behind by less than a second.
+    static let maximum = 64
+
+    private var points: [StoredLog.Point] = []
+    /// Where the oldest stands.
+    private var oldest = 0
+
+    mutating func add(_ point: StoredLog.Point) {
+        guard points.count == Self.maximum else { return points.append(point) }
+        points[oldest] = point
+        oldest = (oldest + 1) % Self.maximum
+    }
+
+    /// Whether another record was read at this offset.
+    func contradict(_ point: StoredLog.Point) -> Bool {
+        points.contains { $0.offset == point.offset && $0.stamp != point.stamp }
     }
 }

@@ -37,17 +37,22 @@ struct Stretch {
         }
         events += run.events(from: position, filter)
         stamps = .joined(stamps, run.stamps(from: position))
+        for point in run.points where point.offset >= position { log.add(point) }
         position = run.next
     }
 
     private mutating func end() {
-        if let stamps, let offset = stamps.lastOffset { log.add(StoredLog.Point(offset: offset, stamp: stamps.last)) }
         if let until = log.until, position >= until { log.until = nil }
         runs.append(
             ArchiveBatch.Run(
                 topic: partition.topic, partition: partition.number, from: from, next: position, stamps: stamps,
                 continuation: continuation, log: log, events: events))
-        (continuation, stamps, events) = (log.until == nil ? .same : .repeated, nil, [])
+        (stamps, events) = (nil, [])
+        if log.until == nil {
+            continuation = .same
+        } else if continuation != .cutBack(since: nil) {
+            continuation = .repeated
+        }
     }
 
     /// The last run ends.

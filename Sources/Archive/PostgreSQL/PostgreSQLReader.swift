@@ -151,7 +151,7 @@ final class PostgreSQLReader {
             let next = rows.integer(row, 2)
             let log = rows.isNull(row, 3) ? nil : StoredLog(rows.bytes(row, 3))
             positions.append(
-                StoredPosition(topic: rows.text(row, 0), partition: partition, next: next, log: log?.known(at: next)))
+                StoredPosition(topic: rows.text(row, 0), partition: partition, next: next, of: log))
         }
         return positions
     }

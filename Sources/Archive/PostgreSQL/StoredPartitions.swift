@@ -71,6 +71,7 @@ struct StoredPartitions {
                     WHERE topic = $1 AND partition = $2 AND last IS NULL
                     """, names + [.integer(stamp)])
             }
+            guard !step.keepsPosition else { return start }
         }
         positions[partition] = Position(
             next: run.next, stamp: run.stamps?.last ?? stored.stamp, log: run.log)

@@ -178,8 +178,7 @@ final class ArchiveReader {
                 let next = statement.integer(2)
                 let log = statement.isNull(3) ? nil : StoredLog(statement.blob(3))
                 positions.append(
-                    StoredPosition(
-                        topic: statement.text(0), partition: partition, next: next, log: log?.known(at: next)))
+                    StoredPosition(topic: statement.text(0), partition: partition, next: next, of: log))
                 return true
             }
             return positions

@@ -20,8 +20,10 @@ extension ArchiveWriter {
         }
     }
 
-    /// The first offset of a run that is not stored, nil where all of it is; notes a gap before it, and the end of one.
-    func beginning(of run: ArchiveBatch.Run, _ outcome: inout AppendOutcome) throws -> Int64? {
+    /// The first offset of a run that is to be stored, nil where all of it is; notes a gap before it, and the end of one.
+    func beginning(
+        of run: ArchiveBatch.Run, _ outcome: inout AppendOutcome
+    ) throws -> (offset: Int64, keepsPosition: Bool)? {
         let partition: [SQLValue] = [.text(run.topic), .integer(Int64(run.partition))]
         var stored: (next: Int64, stamp: Int64)?
         try database.each("SELECT next, stamp FROM positions WHERE topic = ? AND partition = ?", partition) {
@@ -29,7 +31,7 @@ extension ArchiveWriter {
             stored = (statement.integer(0), statement.isNull(1) ? horizon : statement.integer(1))
             return false
         }
-        guard let stored else { return run.from }
+        guard let stored else { return (run.from, false) }
         let step = run.step(next: stored.next, stamp: stored.stamp)
         guard let start = step.start else { return nil }
         if let since = step.gapSince {
@@ -51,6 +53,6 @@ extension ArchiveWriter {
                 AND last IS NULL
                 """, partition + [.integer(stamp)])
         }
-        return start
+        return (start, step.keepsPosition)
     }
 }

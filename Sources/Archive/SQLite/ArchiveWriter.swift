@@ -113,7 +113,7 @@ final class ArchiveWriter {
         let topic = ArchiveID.hash(ofTopic: run.topic)
         let floor = EventKey(keptFrom: horizon)
         for event in run.events {
-            guard event.offset >= start else {
+            guard event.offset >= start.offset else {
                 outcome.repeated += 1
                 continue
             }
@@ -124,6 +124,7 @@ final class ArchiveWriter {
             }
             rows.append(try row(of: event, key))
         }
+        guard !start.keepsPosition else { return }
         try database.run(
             """
             INSERT INTO positions (topic, partition, next, stamp, log) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE

@@ -154,7 +154,8 @@ final class ArchiveDesk: Sendable {
         stored.compactMap { position in
             guard let topic = topics.firstIndex(where: { $0.isBytewiseEqual(to: position.topic) }) else { return nil }
             let name = PartitionName(topic: UInt16(topic), number: position.partition)
-            return PartitionPosition(partition: name, next: position.next, log: position.log)
+            let newest = position.newest.map { PartitionPosition.Record(offset: $0.offset, stamp: $0.stamp) }
+            return PartitionPosition(partition: name, next: position.next, log: position.log, newest: newest)
         }
     }
 }

@@ -157,6 +157,16 @@ final class ArchiveTap {
 
     func recreate(topic: UInt16) { recorder.recreate(topic: topic) }
 
+    /// Whether the node has read another record where somebody has read one that a position names: the log was cut back, or is
+    /// another one, between the two. O(positions).
+    func contradicts(_ positions: [PartitionPosition]) -> Bool {
+        positions.contains { position in
+            position.newest.contains {
+                recorder.contradicts(.init(offset: $0.offset, stamp: $0.stamp), position.partition)
+            }
+        }
+    }
+
     /// Hands on what was noted: one lock a wake.
     func endWake() {
         guard !recorder.isEmpty else { return }

@@ -60,6 +60,8 @@ extension Ingest {
         let made = history.snapshotCursor(
             account: wait.subscriber.account, positions: wait.positions, now: wallClock)
         switch made {
+        // Who writes it finds that out too, and says what is missing.
+        case .cursor where tap?.contradicts(wait.positions) == true: answer(wait, .none, isBehind: true)
         case .cursor(let cursor):
             let isBehind = history.lacks(wait.positions, of: wait.subscriber.account, upTo: wait.seen)
             answer(wait, cursor, isBehind: isBehind)

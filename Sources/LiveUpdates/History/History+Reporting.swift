@@ -36,11 +36,25 @@ package struct PartitionPosition: Equatable, Sendable {
     package let next: Int64
     /// The log that it counts in, where it is somebody else's; nil: that is not known.
     package let log: KnownLog?
+    /// Of the last records before it those that somebody else knows.
+    package let newest: [Record]
 
-    package init(partition: PartitionName, next: Int64, log: KnownLog? = nil) {
+    /// A record, by its offset and its time stamp.
+    package struct Record: Equatable, Sendable {
+        package let offset: Int64
+        package let stamp: Int64
+
+        package init(offset: Int64, stamp: Int64) {
+            self.offset = offset
+            self.stamp = stamp
+        }
+    }
+
+    package init(partition: PartitionName, next: Int64, log: KnownLog? = nil, newest: [Record] = []) {
         self.partition = partition
         self.next = next
         self.log = log
+        self.newest = newest
     }
 }
 

@@ -40,6 +40,22 @@ struct ArchiveIntakeTests {
         #expect(both.take().buffers.count == 1)
     }
 
+    @Test func `another record where one was stored says that the log is not the same`() {
+        let tap = ArchiveTap(ArchiveIntake())
+        for offset in Int64(0)..<70 { tap.skip(Self.partition, offset: offset, stamp: offset + 100) }
+        func contradicts(_ offset: Int64, _ stamp: Int64) -> Bool {
+            let newest = PartitionPosition.Record(offset: offset, stamp: stamp)
+            return tap.contradicts([PartitionPosition(partition: Self.partition, next: offset + 1, newest: [newest])])
+        }
+        #expect(contradicts(69, 168) && !contradicts(69, 169) && contradicts(6, 1) && !contradicts(6, 106))
+        // What was read long ago is not known any more, and what was not read neither.
+        #expect(!contradicts(5, 1) && !contradicts(70, 1))
+        #expect(!tap.contradicts([PartitionPosition(partition: Self.partition, next: 70)]))
+        // Of the log of before nothing is held against this one.
+        tap.recreate(topic: 0)
+        #expect(!contradicts(69, 168))
+    }
+
     @Test func `erasures are one for each record, as it was read first, and as many as fit`() {
         let intake = ArchiveIntake(maximumErasures: 3)
         func erase(_ account: String, _ stamp: Int64, at now: Int64 = 9, isNews: Bool = false) {
