@@ -11,7 +11,7 @@ extension ArchiveWriter {
     /// Erasures that are remembered as done. What finds no room is done once more at each start.
     static let maximumErasures = 65_536
 
-    /// One step of an erasure: some rows, in one transaction. Returns what it has deleted, and whether there is more.
+    /// One step of an erasure: at most so many rows, in one transaction. Returns what it has deleted, and whether there is more.
     ///
     /// Each node that starts reads all erasures again: one that was done, and finds nothing, leaves the file's bytes alone.
     func erase(_ account: Account, until moment: Int64) throws -> (counts: ErasureCounts, more: Bool) {
@@ -22,12 +22,12 @@ extension ArchiveWriter {
             // An account that is not there may have been, and have left copies of rows that were let go.
             if !isDone { try database.run(Self.owe) }
             if let number = try first(ArchiveQuery.account, [.text(account.text)]) {
-                counts.events = try eraseEvents(of: number, until: moment)
-                if counts.events > 0 { try database.run(Self.owe) }
-                guard counts.events < Self.rowsOfStep else { return false }
-                try eraseMarks(of: number, until: moment)
-                if marksDeleted > 0 { try database.run(Self.owe) }
-                try deleteEmpty(number)
+                var rowsLeft = Self.rowsOfStep
+                counts.events = try eraseEvents(of: number, until: moment, &rowsLeft)
+                if rowsLeft > 0 { rowsLeft -= try eraseMarks(of: number, until: moment, limit: rowsLeft) }
+                if rowsLeft > 0 { rowsLeft -= try deleteEmpty(number, limit: rowsLeft) }
+                if rowsLeft < Self.rowsOfStep { try database.run(Self.owe) }
+                guard rowsLeft > 0 else { return false }
             }
             if !isDone { try remember(account, until: moment) }
             return true
@@ -75,42 +75,56 @@ extension ArchiveWriter {
         return moment
     }
 
-    private func eraseEvents(of account: Int64, until moment: Int64) throws -> Int {
+    /// Deletes events, and then things that have none left and their marks. Returns how many events.
+    private func eraseEvents(of account: Int64, until moment: Int64, _ rowsLeft: inout Int) throws -> Int {
         let end = EventKey(before: moment)
         var streams: [Int64] = []
         try database.each("SELECT id FROM streams WHERE account = ?", [.integer(account)]) { statement in
             streams.append(statement.integer(0))
             return true
         }
-        var rows = 0
+        var events = 0
         for stream in streams {
-            rows += try eraseEarly(of: stream, until: moment, limit: Self.rowsOfStep - rows)
-            guard rows < Self.rowsOfStep else { break }
-            rows += try deleteEvents(of: stream, before: end, limit: Self.rowsOfStep - rows)
-            guard rows < Self.rowsOfStep else { break }
-            while try deleteThings(of: stream, before: end, limit: Self.rowsOfStep) > 0 {}
+            events += try eraseEarly(of: stream, until: moment, &rowsLeft)
+            guard rowsLeft > 0 else { break }
+            let deleted = try deleteEvents(of: stream, before: end, limit: rowsLeft)
+            events += deleted
+            rowsLeft -= deleted
+            guard rowsLeft > 0 else { break }
+            rowsLeft -= try deleteThings(of: stream, before: end, limit: rowsLeft)
+            guard rowsLeft > 0 else { break }
         }
-        return rows
+        return events
     }
 
-    /// Deletes events that arrived before the moment and are stamped later.
-    private func eraseEarly(of stream: Int64, until moment: Int64, limit: Int) throws -> Int {
+    /// Deletes events that arrived before the moment and are stamped later. Returns how many.
+    private func eraseEarly(of stream: Int64, until moment: Int64, _ rowsLeft: inout Int) throws -> Int {
         var rows: [(key: [UInt8], thing: Int64)] = []
         try database.each(
             """
             SELECT e.key, e.thing FROM early a CROSS JOIN events e ON e.stream = a.stream AND e.key = a.key
             WHERE a.stream = ? AND a.arrival < ? LIMIT ?
-            """, [.integer(stream), .integer(moment), .integer(Int64(limit))]
+            """, [.integer(stream), .integer(moment), .integer(Int64(rowsLeft))]
         ) { statement in
             rows.append((statement.blob(0), statement.integer(1)))
             return true
         }
+        var events = 0
         for row in rows {
+            let hasOthers =
+                try first(
+                    "SELECT 1 FROM history WHERE thing = ? AND key != ? LIMIT 1", [.integer(row.thing), .blob(row.key)])
+                != nil
+            if !hasOthers { rowsLeft -= try deleteMarks(of: row.thing, limit: rowsLeft) }
+            guard rowsLeft > 0 else { break }
             try deleteEvent(row.key, stream: stream, thing: row.thing)
             try database.run("DELETE FROM early WHERE stream = ? AND key = ?", [.integer(stream), .blob(row.key)])
-            try setLast(of: row.thing)
+            if hasOthers { try setLast(of: row.thing) } else { try deleteThing(row.thing) }
+            events += 1
+            rowsLeft -= 1
+            guard rowsLeft > 0 else { break }
         }
-        return rows.count
+        return events
     }
 
     /// To what is left of a thing after events of it were deleted out of their order.
@@ -122,23 +136,37 @@ extension ArchiveWriter {
             last = (statement.blob(0), statement.integer(1))
             return false
         }
-        guard let last else { return try deleteThing(thing) }
+        guard let last else { throw ArchiveError.corrupt("a thing without an event") }
         try database.run(
             "UPDATE things SET last = ?, type = ? WHERE id = ?",
             [.blob(last.key), .integer(last.type), .integer(thing)])
     }
 
-    private func eraseMarks(of account: Int64, until moment: Int64) throws {
+    /// At most so many. Returns how many rows.
+    private func eraseMarks(of account: Int64, until moment: Int64, limit: Int) throws -> Int {
         let values: [SQLValue] = [.integer(account), .integer(moment), .blob(EventKey(before: moment).bytes)]
+        var rows = 0
         for sql in [
             """
-            DELETE FROM marks WHERE person IN (SELECT id FROM people WHERE account = ?1) AND (since < ?2 OR key < ?3)
+            DELETE FROM marks WHERE (person, thing) IN (
+            SELECT m.person, m.thing FROM people p CROSS JOIN marks m ON m.person = p.id
+            WHERE p.account = ?1 AND (m.since < ?2 OR m.key < ?3) LIMIT ?4)
             """,
-            "DELETE FROM waiting WHERE account = ?1 AND (since < ?2 OR key < ?3)",
-            "UPDATE people SET key = x'', since = 0 WHERE account = ?1 AND key > x'' AND (since < ?2 OR key < ?3)",
+            """
+            DELETE FROM waiting WHERE account = ?1 AND (entity, name, person) IN (
+            SELECT entity, name, person FROM waiting WHERE account = ?1 AND (since < ?2 OR key < ?3) LIMIT ?4)
+            """,
+            """
+            UPDATE people SET key = x'', since = 0 WHERE id IN (
+            SELECT id FROM people WHERE account = ?1 AND key > x'' AND (since < ?2 OR key < ?3) LIMIT ?4)
+            """,
         ] {
-            marksDeleted += try database.run(sql, values)
+            let changed = try database.run(sql, values + [.integer(Int64(limit - rows))])
+            marksDeleted += changed
+            rows += changed
+            guard rows < limit else { break }
         }
+        return rows
     }
 
     // MARK: - Bytes

@@ -54,11 +54,19 @@ extension ArchiveWriter {
         let end: SQLValue = .blob(EventKey(keptFrom: horizon).bytes)
         let accounts = try numbers(
             "SELECT id FROM accounts WHERE id > ? ORDER BY id LIMIT ?", position.account, Self.ownersOfStep)
+        var rows = 0
         for account in accounts {
-            try database.run("DELETE FROM waiting WHERE account = ? AND key < ?", [.integer(account), end])
-            try database.run(
-                "UPDATE people SET key = x'', since = 0 WHERE account = ? AND key < ?", [.integer(account), end])
-            try deleteEmpty(account)
+            // So few that one step takes them: ``maximumWaitingMarks``.
+            rows += try database.run("DELETE FROM waiting WHERE account = ? AND key < ?", [.integer(account), end])
+            guard rows < Self.rowsOfStep else { return false }
+            rows += try database.run(
+                """
+                UPDATE people SET key = x'', since = 0 WHERE id IN (
+                SELECT id FROM people WHERE account = ? AND key > x'' AND key < ? LIMIT ?)
+                """, [.integer(account), end, .integer(Int64(Self.rowsOfStep - rows))])
+            guard rows < Self.rowsOfStep else { return false }
+            rows += try deleteEmpty(account, limit: Self.rowsOfStep - rows)
+            guard rows < Self.rowsOfStep else { return false }
             position.account = account
         }
         if accounts.count < Self.ownersOfStep {
@@ -93,8 +101,9 @@ extension ArchiveWriter {
         }
         for row in rows { try deleteEvent(row.key, stream: stream, thing: row.thing) }
         if rows.count < limit {
-            try database.run(
-                "DELETE FROM early WHERE stream = ? AND key < ?", [.integer(stream), .blob(end.bytes)])
+            try database.run("DELETE FROM early WHERE stream = ? AND key < ?", [.integer(stream), .blob(end.bytes)])
+        } else if let last = rows.last {
+            try database.run("DELETE FROM early WHERE stream = ? AND key <= ?", [.integer(stream), .blob(last.key)])
         }
         return rows.count
     }
@@ -108,7 +117,7 @@ extension ArchiveWriter {
         try database.run("DELETE FROM history WHERE thing = ? AND key = ?", [.integer(thing), .blob(key)])
     }
 
-    /// Deletes so many things whose last event is older, and marks of theirs. Returns how many things.
+    /// Deletes things whose last event is older, and their marks: at most so many rows. Returns how many.
     func deleteThings(of stream: Int64, before end: EventKey, limit: Int) throws -> Int {
         var things: [Int64] = []
         try database.each(
@@ -118,34 +127,51 @@ extension ArchiveWriter {
             things.append(statement.integer(0))
             return true
         }
-        for thing in things { try deleteThing(thing) }
-        return things.count
+        var rows = 0
+        for thing in things {
+            rows += try deleteMarks(of: thing, limit: limit - rows)
+            guard rows < limit else { break }
+            try deleteThing(thing)
+            rows += 1
+            guard rows < limit else { break }
+        }
+        return rows
     }
 
+    /// Of many people, who have read it: at most so many. Returns how many.
+    func deleteMarks(of thing: Int64, limit: Int) throws -> Int {
+        let marks = try database.run(
+            "DELETE FROM marks WHERE thing = ?1 AND person IN (SELECT person FROM marks WHERE thing = ?1 LIMIT ?2)",
+            [.integer(thing), .integer(Int64(limit))])
+        marksDeleted += marks
+        return marks
+    }
+
+    /// Its marks are deleted before.
     func deleteThing(_ thing: Int64) throws {
-        try database.run("DELETE FROM marks WHERE thing = ?", [.integer(thing)])
-        marksDeleted += database.changes
         let deleted = try database.run("DELETE FROM things WHERE id = ?", [.integer(thing)])
         guard deleted > 0 else { throw ArchiveError.corrupt("a thing that cannot be deleted") }
     }
 
-    /// Deletes what of an account holds nothing any more, up to the account itself.
-    func deleteEmpty(_ account: Int64) throws {
+    /// Deletes what of an account holds nothing any more, up to the account itself: at most so many people. Returns how many rows.
+    func deleteEmpty(_ account: Int64, limit: Int) throws -> Int {
         let number: [SQLValue] = [.integer(account)]
-        try database.run(
+        var rows = try database.run(
+            """
+            DELETE FROM people WHERE id IN (SELECT id FROM people WHERE account = ?1 AND key = x''
+            AND NOT EXISTS (SELECT 1 FROM marks WHERE person = people.id)
+            AND id NOT IN (SELECT person FROM waiting WHERE account = ?1) LIMIT ?2)
+            """, number + [.integer(Int64(limit))])
+        guard rows < limit else { return rows }
+        rows += try database.run(
             "DELETE FROM streams WHERE account = ? AND NOT EXISTS (SELECT 1 FROM things WHERE stream = streams.id)",
             number)
-        try database.run(
-            """
-            DELETE FROM people WHERE account = ?1 AND key = x''
-            AND NOT EXISTS (SELECT 1 FROM marks WHERE person = people.id)
-            AND NOT EXISTS (SELECT 1 FROM waiting WHERE account = ?1 AND person = people.id)
-            """, number)
         let isInUse = try first("SELECT 1 FROM streams WHERE account = ? LIMIT 1", number) != nil
-        guard !isInUse else { return }
-        try database.run("DELETE FROM types WHERE account = ?", number)
-        guard try first("SELECT 1 FROM people WHERE account = ? LIMIT 1", number) == nil else { return }
-        try database.run("DELETE FROM accounts WHERE id = ?", number)
+        guard !isInUse else { return rows }
+        rows += try database.run("DELETE FROM types WHERE account = ?", number)
+        guard try first("SELECT 1 FROM people WHERE account = ? LIMIT 1", number) == nil else { return rows }
+        rows += try database.run("DELETE FROM accounts WHERE id = ?", number)
+        return rows
     }
 }
 
