@@ -32,11 +32,11 @@ struct DatabaseHandle: ~Copyable {
     let pointer: OpaquePointer
 
     /// The corresponding C function is `sqlite3_open_v2`.
-    init(path: String, mayCreate: Bool) throws(SQLiteError) {
+    init(path: String, mayCreate: Bool, vfs: String?) throws(SQLiteError) {
         var opened: OpaquePointer?
         // One thread at a time, which the owner sees to, needs no lock of SQLite's.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = unsafe sqlite3_open_v2(path, &opened, mayCreate ? flags | SQLITE_OPEN_CREATE : flags, nil)
+        let code = unsafe sqlite3_open_v2(path, &opened, mayCreate ? flags | SQLITE_OPEN_CREATE : flags, vfs)
         guard code == SQLITE_OK, let pointer = unsafe opened else {
             let reason = unsafe String(cString: sqlite3_errmsg(opened))
             // There is something to be closed after most failures too.
@@ -91,8 +91,13 @@ package final class Database {
     var statements: [String: PreparedStatement] = [:]
 
     /// Opens the file, or makes an empty one where it may.
-    package init(path: String, mayCreate: Bool = true) throws(SQLiteError) {
-        handle = try DatabaseHandle(path: path, mayCreate: mayCreate)
+    ///
+    /// - Parameter cleansPages: whether no page that is written keeps bytes of rows that were deleted or moved (``CleanPages``).
+    package init(path: String, mayCreate: Bool = true, cleansPages: Bool = false) throws(SQLiteError) {
+        if cleansPages, CleanPages.registration != SQLITE_OK {
+            throw SQLiteError(code: CleanPages.registration, message: "no VFS \(CleanPages.vfs)", statement: nil)
+        }
+        handle = try DatabaseHandle(path: path, mayCreate: mayCreate, vfs: cleansPages ? CleanPages.vfs : nil)
         self.path = path
         unsafe _ = sqlite3_busy_timeout(handle.pointer, Self.busyTimeout)
         unsafe _ = livegate_sqlite_defend(handle.pointer)
@@ -181,6 +186,9 @@ package final class Database {
         logPages.set(0)
         return true
     }
+
+    /// Forgets the pages that it has read: what it writes next, it reads from the file again.
+    package func forgetPages() throws(SQLiteError) { try execute("PRAGMA shrink_memory") }
 
     // MARK: - Files
 

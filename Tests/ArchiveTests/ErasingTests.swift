@@ -1,11 +1,12 @@
-// Tests: ArchiveWriter+Erasing.swift, ArchiveWriter+Keeping.swift
+// Tests: ArchiveWriter+Erasing.swift, ArchiveWriter+Keeping.swift, SQLiteArchive.swift
 
+import Foundation
 import LiveUpdates
-import SQLite
 import TestHarness
 import Testing
 
 @testable import Archive
+@testable import SQLite
 
 /// What an erasure does beside those who write and read.
 struct ErasingTests {
@@ -75,5 +76,69 @@ struct ErasingTests {
         for table in ["accounts", "streams", "types", "things", "people", "marks", "events", "history", "early"] {
             #expect(try database.rows("SELECT count(*) FROM \(table)") == [[.integer(0)]], "\(table)")
         }
+    }
+
+    // MARK: - Bytes
+
+    /// Writes texts into the space of each page that belongs to no row, as rows leave them there that were moved.
+    private static func plant(_ text: String, in path: String) throws {
+        var data = try Data(contentsOf: URL(fileURLWithPath: path))
+        let size = ArchiveSchema.pageBytes
+        for start in stride(from: 0, to: data.count, by: size) {
+            let page = Array(data[start..<start + size])
+            guard let space = CleanPages.unallocated(page.span, isFirst: start == 0), space.count > text.utf8.count
+            else {
+                continue
+            }
+            data.replaceSubrange(start + space.lowerBound..<start + space.lowerBound + text.utf8.count, with: text.utf8)
+        }
+        try data.write(to: URL(fileURLWithPath: path))
+    }
+
+    @Test func `what an older version has left in pages is overwritten where it is, also after a crash`() async throws {
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path("archive")
+        let store = try await SQLiteArchive.open(path: path, server: "S")
+        _ = try await store.append(.of(Self.events("OTHER", 0..<9000)))
+        await store.close()
+        try Self.plant("ERASED", in: path)
+        #expect(try TestStore.files(of: path, contain: "ERASED"))
+        do {
+            let database = try Database(path: path, cleansPages: true)
+            try database.execute("UPDATE archive SET to_overwrite = 1")
+            // A process that ended in the middle.
+            #expect(try database.cleanPages(from: 0) == Database.pagesOfStep)
+        }
+        let again = try await SQLiteArchive.open(path: path, server: "S")
+        let database = try Database(path: path, cleansPages: true)
+        let roots = try database.rows("SELECT name, rootpage FROM sqlite_master ORDER BY name")
+        #expect(try await again.isToBeOverwritten())
+        try await again.overwrite()
+        #expect(try await !again.isToBeOverwritten())
+        #expect(try !TestStore.files(of: path, contain: "ERASED"))
+        // No table was written again.
+        #expect(try database.rows("SELECT name, rootpage FROM sqlite_master ORDER BY name") == roots)
+        #expect(try database.rows("PRAGMA integrity_check") == [[.text("ok")]])
+        #expect(try await again.size().rows == 9000)
+        await again.close()
+    }
+
+    @Test func `what is written after an erasure brings nothing of it back`() async throws {
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path("archive")
+        let store = try await SQLiteArchive.open(path: path, server: "S", readers: 1)
+        _ = try await store.append(.of(Self.events("ERASED", 0..<4000), partition: 0))
+        _ = try await store.append(.of(Self.events("OTHER", 0..<4000), partition: 1))
+        #expect(try await store.erase(Account("ERASED"), until: .max).events == 4000)
+        try await store.overwrite()
+        #expect(try !TestStore.files(of: path, contain: "ERASED"))
+        for start in stride(from: Int64(4000), to: 8000, by: 500) {
+            _ = try await store.append(.of(Self.events("OTHER", start..<start + 500), partition: 1, from: start))
+            #expect(try !TestStore.files(of: path, contain: "ERASED"))
+        }
+        await store.close()
+        #expect(try !TestStore.files(of: path, contain: "ERASED"))
     }
 }

@@ -37,6 +37,8 @@ final class ArchiveLog: Sendable {
     private let isHeld = Atomic(false)
     /// The writer's; nil before the archive is open.
     private let pages = Mutex<LogPages?>(nil)
+    /// Where the pass over the file goes on that an error has stopped.
+    private let nextPage = Mutex(0)
 
     init(_ limits: LogLimits) throws(SQLiteError) {
         self.limits = limits
@@ -48,7 +50,7 @@ final class ArchiveLog: Sendable {
         let counted = try await writer.run { $0.database.logPages }
         pages.withLock { $0 = counted }
         try await checkpointer.open {
-            let database = try Database(path: path)
+            let database = try Database(path: path, cleansPages: true)
             try ArchiveSchema.openForCheckpoints(database)
             return database
         }
@@ -78,6 +80,23 @@ final class ArchiveLog: Sendable {
             }
         }
     }
+
+    /// Overwrites what deleted rows have left behind in the file's pages, beside those who read and write.
+    ///
+    /// - Throws: `SQLITE_BUSY` where another connection makes a checkpoint. The next call goes on behind the pages that are clean.
+    func cleanPages() async throws {
+        while true {
+            let first = nextPage.withLock { $0 }
+            guard let next = try await checkpointer.run({ try $0.cleanPages(from: first) }) else {
+                throw ArchiveError.closed
+            }
+            nextPage.withLock { $0 = next ?? 0 }
+            if next == nil { return }
+        }
+    }
+
+    /// Writes of the log into the file what nobody reads.
+    func fileLog() async { try? await checkpoint() }
 
     /// Until ``release()`` no checkpoint is made here: the writer makes one that may not be refused for another one.
     func hold() async {

@@ -6,7 +6,7 @@ final class ArchiveReader {
     let database: Database
 
     init(path: String) throws {
-        database = try Database(path: path)
+        database = try Database(path: path, cleansPages: true)
         try ArchiveSchema.openForReading(database, cacheBytes: 8 << 20)
     }
 

@@ -6,59 +6,41 @@ import SQLite
 /// Texts stand once, in the tables of accounts, streams, types, things, people and waiting marks; events and marks are rows
 /// of numbers and ``EventKey``s. A stream is what one account has of one entity: pages go through streams in the order of
 /// keys, and merge them.
+///
+/// A text has at most 255 bytes, so that no row takes overflow pages: `cleansPages` of a `Database` needs it.
 enum ArchiveSchema {
     /// In the file's header: "LiAr".
     static let applicationID: Int64 = 0x4C69_4172
     static let version = Int64(steps.count + 1)
     static let pageBytes = 8192
 
-    /// A table that holds texts, with what it is made by. Erasing writes these again, so that no page keeps what was moved.
-    struct TextTable {
-        let name: String
-        let columns: String
-        var suffix = "STRICT"
-        var indexes: [String] = []
-
-        func creation(as name: String) -> String { "CREATE TABLE \(name) (\(columns)) \(suffix)" }
-    }
-
-    static let textTables = [
-        TextTable(
-            name: "accounts", columns: "id INTEGER PRIMARY KEY, name TEXT NOT NULL",
-            indexes: ["CREATE UNIQUE INDEX accounts_name ON accounts (name)"]),
-        TextTable(
-            name: "streams", columns: "id INTEGER PRIMARY KEY, account INTEGER NOT NULL, entity TEXT NOT NULL",
-            indexes: ["CREATE UNIQUE INDEX streams_entity ON streams (account, entity)"]),
-        TextTable(
-            name: "types",
-            columns:
-                "account INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (account, number)",
-            suffix: "STRICT, WITHOUT ROWID", indexes: ["CREATE UNIQUE INDEX types_name ON types (account, name)"]),
-        TextTable(
-            name: "things",
-            columns: """
-                id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, name TEXT NOT NULL, last BLOB NOT NULL, type INTEGER NOT NULL
-                """,
-            indexes: [
-                "CREATE UNIQUE INDEX things_name ON things (stream, name)",
-                "CREATE INDEX things_last ON things (stream, last)",
-            ]),
-        // What they have read of everything.
-        TextTable(
-            name: "people",
-            columns: """
-                id INTEGER PRIMARY KEY, account INTEGER NOT NULL, name TEXT NOT NULL, key BLOB NOT NULL, since INTEGER NOT NULL
-                """, indexes: ["CREATE UNIQUE INDEX people_name ON people (account, name)"]),
-        // Marks of things that have no event yet.
-        TextTable(
-            name: "waiting",
-            columns: """
-                account INTEGER NOT NULL, entity TEXT NOT NULL, name TEXT NOT NULL, person INTEGER NOT NULL, key BLOB NOT NULL,
-                since INTEGER NOT NULL, PRIMARY KEY (account, entity, name, person)
-                """, suffix: "STRICT, WITHOUT ROWID"),
-    ]
-
     private static let tables = [
+        "CREATE TABLE accounts (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
+        "CREATE UNIQUE INDEX accounts_name ON accounts (name)",
+        "CREATE TABLE streams (id INTEGER PRIMARY KEY, account INTEGER NOT NULL, entity TEXT NOT NULL) STRICT",
+        "CREATE UNIQUE INDEX streams_entity ON streams (account, entity)",
+        """
+        CREATE TABLE types (account INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL,
+        PRIMARY KEY (account, number)) STRICT, WITHOUT ROWID
+        """,
+        "CREATE UNIQUE INDEX types_name ON types (account, name)",
+        """
+        CREATE TABLE things (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, name TEXT NOT NULL, last BLOB NOT NULL,
+        type INTEGER NOT NULL) STRICT
+        """,
+        "CREATE UNIQUE INDEX things_name ON things (stream, name)",
+        "CREATE INDEX things_last ON things (stream, last)",
+        // What they have read of everything.
+        """
+        CREATE TABLE people (id INTEGER PRIMARY KEY, account INTEGER NOT NULL, name TEXT NOT NULL, key BLOB NOT NULL,
+        since INTEGER NOT NULL) STRICT
+        """,
+        "CREATE UNIQUE INDEX people_name ON people (account, name)",
+        // Marks of things that have no event yet.
+        """
+        CREATE TABLE waiting (account INTEGER NOT NULL, entity TEXT NOT NULL, name TEXT NOT NULL, person INTEGER NOT NULL,
+        key BLOB NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (account, entity, name, person)) STRICT, WITHOUT ROWID
+        """,
         // The last is the number of rows in the table of that name.
         """
         CREATE TABLE archive (server TEXT NOT NULL, horizon INTEGER NOT NULL, to_overwrite INTEGER NOT NULL,
@@ -132,9 +114,6 @@ enum ArchiveSchema {
             guard try isEmpty(database, path: path) else { return try moveOn(database) }
             try database.execute("PRAGMA application_id = \(applicationID)")
             try database.execute("PRAGMA user_version = 1")
-            for table in textTables {
-                for sql in [table.creation(as: table.name)] + table.indexes { try database.execute(sql) }
-            }
             for sql in tables { try database.execute(sql) }
             try database.execute("INSERT INTO archive VALUES (?, -1, 0, 0)", [.text(server)])
             try moveOn(database)

@@ -2,11 +2,14 @@ import LiveUpdates
 import SQLite
 
 extension ArchiveWriter {
-    private enum Overwriting {
-        static let done: Int64 = 0
-        static let tables: Int64 = 1
-        static let log: Int64 = 2
+    /// What of an erasure is left to be done, as the file remembers it. 0: nothing.
+    enum Overwriting: Int64 {
+        case pages = 1
+        case log = 2
     }
+
+    /// So long the writer waits for readers when it cuts the log, before others have their turn.
+    static let logMilliseconds: Int32 = 20
 
     /// Erasures that are remembered as done. What finds no room is done once more at each start.
     static let maximumErasures = 65_536
@@ -37,7 +40,7 @@ extension ArchiveWriter {
         return (counts, !isOver)
     }
 
-    private static let owe = "UPDATE archive SET to_overwrite = \(Overwriting.tables)"
+    private static let owe = "UPDATE archive SET to_overwrite = \(Overwriting.pages.rawValue)"
 
     /// Of two accounts whose names make one number, each moment tells them apart.
     static func number(_ account: Account) -> Int64 {
@@ -171,30 +174,27 @@ extension ArchiveWriter {
 
     // MARK: - Bytes
 
-    var isToBeOverwritten: Bool {
-        get throws { try first("SELECT to_overwrite FROM archive", []) ?? 0 != Overwriting.done }
+    /// What is left to be done until no byte is left; nil: nothing.
+    var overwriting: Overwriting? {
+        get throws { try first("SELECT to_overwrite FROM archive", []).flatMap(Overwriting.init) }
     }
 
-    /// Writes every table that holds texts again, page by page: SQLite overwrites rows that are deleted, and pages that
-    /// are freed, but not copies that rows leave behind when they are moved within the file. Then the write-ahead log,
-    /// in which all of it still stands, is cut to nothing.
-    func overwrite() throws {
-        let state = try first("SELECT to_overwrite FROM archive", [])
-        guard state != Overwriting.done else { return }
-        if state != Overwriting.log {
-            try transaction {
-                for table in ArchiveSchema.textTables {
-                    try database.execute(table.creation(as: "rewritten"))
-                    try database.execute("INSERT INTO rewritten SELECT * FROM \(table.name)")
-                    try database.execute("DROP TABLE \(table.name)")
-                    try database.execute("ALTER TABLE rewritten RENAME TO \(table.name)")
-                    for sql in table.indexes { try database.execute(sql) }
-                }
-                try database.execute("UPDATE archive SET to_overwrite = \(Overwriting.log)")
-            }
-            forget()
+    /// The pages of the file are clean.
+    func setPagesClean() throws {
+        _ = try transaction {
+            try database.run(
+                "UPDATE archive SET to_overwrite = ? WHERE to_overwrite = ?",
+                [.integer(Overwriting.log.rawValue), .integer(Overwriting.pages.rawValue)])
         }
-        guard try database.cutLog(waitingMilliseconds: 1000) else { throw ArchiveError.stillRead }
-        try database.run("UPDATE archive SET to_overwrite = \(Overwriting.done)")
+    }
+
+    /// Cuts the write-ahead log, in which all that was erased still stands, to nothing. False: somebody reads it.
+    func overwriteLog() throws -> Bool {
+        guard try overwriting != nil else { return true }
+        guard try database.cutLog(waitingMilliseconds: Self.logMilliseconds) else { return false }
+        // It may have pages as they were before they were cleaned, and would write them into the log again.
+        try database.forgetPages()
+        _ = try transaction { try database.run("UPDATE archive SET to_overwrite = 0") }
+        return true
     }
 }

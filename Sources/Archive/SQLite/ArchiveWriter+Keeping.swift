@@ -179,7 +179,7 @@ extension ArchiveHorizon {
     /// Of a file that no node has open: one that has would go on by the horizon that it knows.
     package static func ofFile(_ path: String, setBackTo stamp: Int64? = nil, now: Int64) throws(ArchiveError) -> Self {
         do {
-            let database = try Database(path: path, mayCreate: false)
+            let database = try Database(path: path, mayCreate: false, cleansPages: true)
             try ArchiveSchema.openAlone(database, path: path)
             return try database.transaction {
                 guard case .integer(let found) = try database.rows("SELECT horizon FROM archive").first?.first else {

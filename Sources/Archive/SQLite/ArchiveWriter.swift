@@ -55,7 +55,7 @@ final class ArchiveWriter {
         path: String, server: String, maximumKnown: Int = defaultMaximumKnown, keptLogBytes: Int = LogLimits().wait
     ) throws {
         self.maximumKnown = maximumKnown
-        database = try Database(path: path)
+        database = try Database(path: path, cleansPages: true)
         try ArchiveSchema.openForWriting(
             database, path: path, server: server, cacheBytes: 64 << 20, keptLogBytes: keptLogBytes)
         horizon = 0

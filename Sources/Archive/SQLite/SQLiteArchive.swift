@@ -7,6 +7,8 @@ package final class SQLiteArchive: ArchiveStore {
     /// So many calls wait at most; what a loop asks beyond it is refused.
     package static let maximumWaiting = 1000
     package static let defaultReaders = 2
+    /// Of cutting the log while somebody reads it, each ``ArchiveWriter/logMilliseconds`` long: a second.
+    static let cutAttempts = 50
 
     private let writer: ThreadBound<ArchiveWriter>
     private let readers: [ThreadBound<ArchiveReader>]
@@ -115,13 +117,27 @@ package final class SQLiteArchive: ArchiveStore {
     }
 
     package func overwrite() async throws(ArchiveError) {
-        await log.hold()
-        defer { log.release() }
-        try await write { try $0.overwrite() }
+        if try await write({ try $0.overwriting }) == .pages {
+            do {
+                try await log.cleanPages()
+            } catch {
+                // SQLITE_BUSY: another program makes a checkpoint, as one that is to be repeated.
+                throw (error as? SQLiteError)?.code == 5 ? .stillRead : ArchiveError(error)
+            }
+            try await write { try $0.setPagesClean() }
+        }
+        for _ in 0..<Self.cutAttempts {
+            // Beside the writer, so that little is left for it.
+            await log.fileLog()
+            await log.hold()
+            defer { log.release() }
+            if try await write({ try $0.overwriteLog() }) { return }
+        }
+        throw .stillRead
     }
 
     package func isToBeOverwritten() async throws(ArchiveError) -> Bool {
-        try await write { try $0.isToBeOverwritten }
+        try await write { try $0.overwriting != nil }
     }
 
     // MARK: - Threads

@@ -1,0 +1,191 @@
+import CSQLite
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Files of whose deleted rows no byte is left in a page.
+///
+/// `PRAGMA secure_delete` overwrites rows that are deleted, and pages that are freed. But where SQLite moves rows from page to
+/// page, their bytes stay in the unallocated space of the old page, between its array of cell pointers and its first cell
+/// (sqlite.org/fileformat2.html#b_tree_pages). No reader goes there. A file that is opened by ``vfs`` gets each page with zeros
+/// in that space; what was written without it is overwritten by ``Database/cleanPages(from:)``.
+///
+/// Not for files with rows that take overflow pages: such a page has no mark, and its bytes may look like a page with rows.
+enum CleanPages {
+    /// The system's own way to files (sqlite.org/vfs.html), but for the method that writes.
+    static let vfs = "livegate-clean"
+
+    /// SQLite's answer to the registration of ``vfs``, which the first use makes.
+    static let registration: Int32 = {
+        guard let system = unsafe sqlite3_vfs_find(nil) else { return SQLITE_ERROR }
+        let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        unsafe own.initialize(to: system.pointee)
+        unsafe own.pointee.pNext = nil
+        unsafe own.pointee.zName = UnsafePointer(strdup(vfs))
+        unsafe own.pointee.xOpen = { _, path, file, flags, opened in
+            unsafe CleanPages.open(path, file, flags, opened)
+        }
+        return unsafe sqlite3_vfs_register(own, 0)
+    }()
+
+    /// The bytes of a page that belong to no row; nil: it is no page of a table or an index, or it is damaged.
+    static func unallocated(_ page: Span<UInt8>, isFirst: Bool) -> Range<Int>? {
+        // The first page begins with the file's header.
+        let header = isFirst ? 100 : 0
+        guard page.count >= 512 else { return nil }
+        let headerBytes: Int
+        switch page[header] {
+        // Of an index or a table, with pages below it, and without.
+        case 2, 5: headerBytes = 12
+        case 10, 13: headerBytes = 8
+        default: return nil
+        }
+        func number(at offset: Int) -> Int { Int(page[header + offset]) << 8 | Int(page[header + offset + 1]) }
+        let start = header + headerBytes + 2 * number(at: 3)
+        let content = number(at: 5)
+        let end = content == 0 ? 65_536 : content
+        guard start <= end, end <= page.count else { return nil }
+        return start..<end
+    }
+
+    // MARK: - Methods
+
+    /// The methods of files, by the address of the system's: a pair of those with ``write(_:_:_:_:)`` and the system's own.
+    private static let pairs = Mutex<[UInt: UInt]>([:])
+
+    private static func open(
+        _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,
+        _ opened: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        guard let system = unsafe sqlite3_vfs_find(nil), let open = unsafe system.pointee.xOpen else {
+            return SQLITE_CANTOPEN
+        }
+        let code = unsafe open(system, path, file, flags, opened)
+        // Not the log: it is written by frames, and begins again from its start.
+        guard code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let file = unsafe file,
+            let methods = unsafe file.pointee.pMethods
+        else { return code }
+        unsafe file.pointee.pMethods = pair(of: methods)
+        return code
+    }
+
+    private static func pair(of methods: UnsafePointer<sqlite3_io_methods>) -> UnsafePointer<sqlite3_io_methods>? {
+        let address = pairs.withLock { pairs in
+            let key = UInt(bitPattern: methods)
+            if let known = pairs[key] { return known }
+            let pair = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 2)
+            unsafe pair.initialize(repeating: methods.pointee, count: 2)
+            unsafe pair[0].xWrite = { file, bytes, count, offset in
+                unsafe CleanPages.write(file, bytes, count, offset)
+            }
+            let address = UInt(bitPattern: pair)
+            pairs[key] = address
+            return address
+        }
+        return unsafe UnsafePointer(bitPattern: address)
+    }
+
+    /// The system's methods of a file that was opened by ``vfs``.
+    static func systemMethods(_ file: UnsafeMutablePointer<sqlite3_file>) -> sqlite3_io_methods? {
+        guard let methods = unsafe file.pointee.pMethods else { return nil }
+        let isPair = pairs.withLock { pairs in pairs.values.contains(UInt(bitPattern: methods)) }
+        return isPair ? unsafe methods[1] : nil
+    }
+
+    private static func write(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
+    ) -> Int32 {
+        // Every file with this method has a pair of them.
+        guard let file = unsafe file, let bytes = unsafe bytes,
+            let write = unsafe file.pointee.pMethods?[1].xWrite
+        else { return SQLITE_IOERR }
+        let page = unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: Int(count))
+        guard offset % Int64(max(1, count)) == 0,
+            let space = unsafe unallocated(page.span, isFirst: offset == 0), !space.isEmpty
+        else { return unsafe write(file, bytes, count, offset) }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: page.count, alignment: 16) { copy in
+            guard let start = copy.baseAddress else { return SQLITE_NOMEM }
+            unsafe memcpy(start, bytes, page.count)
+            unsafe memset(start + space.lowerBound, 0, space.count)
+            return unsafe write(file, start, count, offset)
+        }
+    }
+}
+
+extension Database {
+    /// What ``cleanPages(from:)`` reads in one call.
+    package static let pagesOfStep = 64
+
+    /// sqlite.org/walformat.html#locks: whoever holds it is the only one that writes the log into the file.
+    private static let checkpointLock: Int32 = 1
+
+    /// Overwrites what rows have left behind in some of the file's pages, counted from 0. Returns the page to go on with; nil:
+    /// that was the last one, and the disk has it.
+    ///
+    /// Beside those who read and write: it writes nothing but bytes that belong to no row, and no page of the log. Checkpoints
+    /// of others wait or are refused meanwhile. Pages that come to the file later are clean.
+    ///
+    /// - Throws: `SQLITE_BUSY` where a checkpoint is being made; then it is to be repeated.
+    package func cleanPages(from first: Int) throws(SQLiteError) -> Int? {
+        guard case .integer(let pageBytes) = try rows("PRAGMA page_size").first?.first else { return nil }
+        return try unsafe holdingCheckpoints { (file, methods) throws(SQLiteError) in
+            guard let size = unsafe methods.xFileSize, let sync = unsafe methods.xSync else { return nil }
+            var bytes: Int64 = 0
+            try check(unsafe size(file, &bytes))
+            let pages = Int(bytes / pageBytes)
+            let end = min(pages, first + Self.pagesOfStep)
+            if first < end { try check(unsafe clean(file, methods, first..<end, pageBytes: Int(pageBytes))) }
+            guard end >= pages else { return end }
+            // Also what was overwritten by a process before this one.
+            try check(unsafe sync(file, SQLITE_SYNC_NORMAL))
+            return nil
+        }
+    }
+
+    /// Does something with the file while nobody else writes the log into it.
+    func holdingCheckpoints<Value>(
+        _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> Value {
+        var found: UnsafeMutablePointer<sqlite3_file>?
+        unsafe _ = sqlite3_file_control(handle.pointer, nil, SQLITE_FCNTL_FILE_POINTER, &found)
+        guard let file = unsafe found, let methods = unsafe CleanPages.systemMethods(file),
+            let lock = unsafe methods.xShmLock
+        else { preconditionFailure("the file was opened without cleansPages") }
+        try check(unsafe lock(file, Self.checkpointLock, 1, SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE))
+        defer { unsafe _ = lock(file, Self.checkpointLock, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE) }
+        return try unsafe body(file, methods)
+    }
+
+    private func check(_ code: Int32) throws(SQLiteError) {
+        guard code != SQLITE_OK else { return }
+        throw SQLiteError(code: code, message: unsafe String(cString: sqlite3_errstr(code)), statement: nil)
+    }
+
+    private func clean(
+        _ file: UnsafeMutablePointer<sqlite3_file>, _ methods: sqlite3_io_methods, _ numbers: Range<Int>, pageBytes: Int
+    ) -> Int32 {
+        guard let read = unsafe methods.xRead, let write = unsafe methods.xWrite else { return SQLITE_IOERR }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: numbers.count * pageBytes, alignment: 16) { buffer in
+            let start = Int64(numbers.lowerBound * pageBytes)
+            var code = unsafe read(file, buffer.baseAddress, Int32(buffer.count), start)
+            guard code == SQLITE_OK else { return code }
+            for number in numbers {
+                let offset = number * pageBytes
+                let page = unsafe UnsafeRawBufferPointer(buffer)[
+                    (offset - Int(start))..<(offset - Int(start) + pageBytes)]
+                let bytes = unsafe Array(page)
+                guard let space = CleanPages.unallocated(bytes.span, isFirst: number == 0),
+                    bytes[space].contains(where: { $0 != 0 })
+                else { continue }
+                let zeros = [UInt8](repeating: 0, count: space.count)
+                code = unsafe write(file, zeros, Int32(zeros.count), Int64(offset + space.lowerBound))
+                guard code == SQLITE_OK else { return code }
+            }
+            return SQLITE_OK
+        }
+    }
+}
