@@ -16,6 +16,8 @@ struct ArchiveKeeping {
     var hasBegun = false
     var isSweeping = false
     var mustOverwrite = false
+    /// An attempt to overwrite is under way.
+    private(set) var isOverwriting = false
 
     /// Whether to look at what is over.
     func isKeepDue(now: UInt64) -> Bool { now >= keepsAt }
@@ -26,11 +28,18 @@ struct ArchiveKeeping {
         isSweeping = true
     }
 
-    /// Whether to overwrite what was erased: at once, and where somebody reads it a second after each attempt began.
+    /// Whether to overwrite what was erased: at once, and where somebody reads it a second after each attempt began. Then an
+    /// attempt begins, which has to be ended. What is erased meanwhile is overwritten by the next one.
     mutating func isOverwriteDue(now: UInt64) -> Bool {
-        guard mustOverwrite, now >= overwritesAt else { return false }
+        guard mustOverwrite, !isOverwriting, now >= overwritesAt else { return false }
         overwritesAt = now + Self.overwriteMilliseconds
+        (mustOverwrite, isOverwriting) = (false, true)
         return true
+    }
+
+    mutating func endOverwriting(isDone: Bool) {
+        isOverwriting = false
+        if !isDone { mustOverwrite = true }
     }
 
     mutating func isSizeDue(now: UInt64) -> Bool {
@@ -41,7 +50,7 @@ struct ArchiveKeeping {
 }
 
 extension ArchiveFeeder {
-    /// All tables with texts are written again.
+    /// In PostgreSQL all tables with texts are vacuumed.
     static let overwritePatience: UInt64 = 60_000
 
     /// All that is asked for, each record in one call. Nothing is stored before.
@@ -85,6 +94,10 @@ extension ArchiveFeeder {
     }
 
     func keep() async throws(ArchiveError) {
+        if let error = overwriteError {
+            overwriteError = nil
+            throw error
+        }
         if !keeping.hasBegun {
             // By the process before this one, perhaps.
             let isOwed = try await ask { store async throws(ArchiveError) in try await store.isToBeOverwritten() }
@@ -102,7 +115,10 @@ extension ArchiveFeeder {
             keeping.isSweeping = try await ask { store async throws(ArchiveError) in try await store.sweep() }
             if keeping.isSweeping { intake.ring() }
         }
-        if keeping.isOverwriteDue(now: Self.now) { try await overwrite() }
+        if let store, keeping.isOverwriteDue(now: Self.now) {
+            // A file is overwritten beside what is stored meanwhile; PostgreSQL's session does one after the other.
+            if settings.store.isShared { try await overwrite() } else { overwriting = Task { await overwrite(store) } }
+        }
         if keeping.isSizeDue(now: Self.now) {
             let size = try await ask { store async throws(ArchiveError) in try await store.size() }
             counters.count { ($0.rows, $0.bytes) = (size.rows, size.bytes) }
@@ -110,13 +126,29 @@ extension ArchiveFeeder {
     }
 
     private func overwrite() async throws(ArchiveError) {
+        var isDone = false
+        defer { keeping.endOverwriting(isDone: isDone) }
         do throws(ArchiveError) {
             try await ask(patience: Self.overwritePatience) { store async throws(ArchiveError) in
                 try await store.overwrite()
             }
-            keeping.mustOverwrite = false
+            isDone = true
         } catch .stillRead {
             return
+        }
+    }
+
+    /// Beside all else. Its errors are the next pass's.
+    private func overwrite(_ store: any ArchiveStore) async {
+        var found: ArchiveError?
+        do throws(ArchiveError) { try await store.overwrite() } catch { found = error }
+        // One that was opened since remembers for itself.
+        guard store === self.store else { return }
+        overwriting = nil
+        keeping.endOverwriting(isDone: found == nil)
+        if let found, found != .stillRead {
+            overwriteError = found
+            intake.ring()
         }
     }
 }

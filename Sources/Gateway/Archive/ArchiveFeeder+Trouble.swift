@@ -10,6 +10,7 @@ extension ArchiveFeeder {
                 settings.store, passwordFile: settings.passwordFile, server: server, moved: moved)
             store = opened
             keeping = ArchiveKeeping()
+            overwriteError = nil
             keptFrom = nil
             claimedPartitions = 0
             report.opened()

@@ -53,6 +53,9 @@ actor ArchiveFeeder {
     var isReading = false
     var erasures = PendingErasures()
     var keeping = ArchiveKeeping()
+    var overwriting: Task<Void, Never>?
+    /// What has ended it.
+    var overwriteError: ArchiveError?
     /// Where the store has none of its own.
     var clock = KeepClock(steady: ArchiveFeeder.now)
     /// What is stamped before is not kept; nil: that is not known.
@@ -104,6 +107,7 @@ actor ArchiveFeeder {
         access.close()
         await store?.close()
         store = nil
+        await overwriting?.value
     }
 
     private func run() async {

@@ -33,14 +33,33 @@ struct ArchiveTimesTests {
         var attempts: [UInt64] = []
         for now in stride(from: UInt64(5_000), to: 65_000, by: 250) where keeping.isOverwriteDue(now: now) {
             attempts.append(now)
+            keeping.endOverwriting(isDone: false)
         }
         #expect(attempts == (0..<60).map { 5_000 + $0 * 1_000 })
-        keeping.mustOverwrite = false
+        let last = keeping.isOverwriteDue(now: 65_000)
+        keeping.endOverwriting(isDone: true)
+        #expect(last)
         let afterwards = keeping.isOverwriteDue(now: 90_000)
         #expect(!afterwards)
         // Another erasure, soon behind the last attempt.
         keeping.mustOverwrite = true
-        #expect([64_999, 65_000].map { keeping.isOverwriteDue(now: $0) } == [false, true])
+        #expect([65_999, 66_000].map { keeping.isOverwriteDue(now: $0) } == [false, true])
+    }
+
+    @Test(arguments: [(true, false), (false, false), (true, true), (false, true)])
+    func `no attempt to overwrite begins beside another one, and what is erased meanwhile waits for the next`(
+        isDone: Bool, isMoreErased: Bool
+    ) {
+        var keeping = ArchiveKeeping()
+        keeping.mustOverwrite = true
+        let first = keeping.isOverwriteDue(now: 0)
+        #expect(first && keeping.isOverwriting)
+        if isMoreErased { keeping.mustOverwrite = true }
+        let beside = keeping.isOverwriteDue(now: 100_000)
+        #expect(!beside)
+        keeping.endOverwriting(isDone: isDone)
+        let next = keeping.isOverwriteDue(now: 100_000)
+        #expect(next == (isMoreErased || !isDone))
     }
 
     @Test(
