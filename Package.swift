@@ -167,7 +167,7 @@ let package = Package(
             "livebench", "Archive", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka",
             "Options"),
 
-        program("storekill", path: "Tests/StoreKill", "LiveClient", "LiveState"),
+        program("storekill", path: "Tests/StoreKill", "LiveClient", "LiveState", "Archive", "LiveUpdates"),
         program("mockbroker", path: "Tests/MockBroker", "Kafka"),
         program("pastdevices", path: "Tests/PastDevices", "LiveClient"),
         program("sdkclients", path: "Tests/SDKClients", exclude: ["cost"], "LiveClient", "LiveState", "Fetching"),
@@ -211,7 +211,7 @@ let package = Package(
         tests("KafkaTests", "Kafka", "KafkaLogs", "TestHarness"),
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
-        tests("SQLiteTests", "SQLite"),
+        tests("SQLiteTests", "SQLite", "TestHarness"),
         tests(
             "ArchiveTests", "Archive", "SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", "TestHarness",
             "AllocationCounter"),

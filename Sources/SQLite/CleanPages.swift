@@ -12,11 +12,11 @@ import Synchronization
 /// `PRAGMA secure_delete` overwrites rows that are deleted, and pages that are freed. But where SQLite moves rows from page to
 /// page, their bytes stay in the unallocated space of the old page, between its array of cell pointers and its first cell
 /// (sqlite.org/fileformat2.html#b_tree_pages). No reader goes there. A file that is opened by ``vfs`` gets each page with zeros
-/// in that space; what was written without it is overwritten by ``Database/cleanPages(from:)``.
-///
-/// Not for files with rows that take overflow pages: such a page has no mark, and its bytes may look like a page with rows.
+/// in that space, and gives it so too, so that nothing that stood there comes into the log with a page that is read and changed;
+/// what was written without it is overwritten by ``Database/cleanPages(from:)``. It is not for files in mapped memory
+/// (`PRAGMA mmap_size`), which are not read by calls.
 enum CleanPages {
-    /// The system's own way to files (sqlite.org/vfs.html), but for the method that writes.
+    /// The system's own way to files (sqlite.org/vfs.html), but for the methods that read and write.
     static let vfs = "livegate-clean"
 
     /// SQLite's answer to the registration of ``vfs``, which the first use makes.
@@ -32,20 +32,26 @@ enum CleanPages {
         return unsafe sqlite3_vfs_register(own, 0)
     }()
 
-    /// The bytes of a page that belong to no row; nil: it is no page of a table or an index, or it is damaged.
+    /// The bytes of a page that belong to no row; nil: it is no page that has texts, or it is damaged.
+    ///
+    /// Pages without a mark of their own are never taken for one that has: those of overflow and of free pages begin with a page's
+    /// number, which is below 2^25 (256 GB of 8,192 bytes each), and those of auto-vacuum with a 5, or with a 2 and four zeros
+    /// (sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages).
     static func unallocated(_ page: Span<UInt8>, isFirst: Bool) -> Range<Int>? {
         // The first page begins with the file's header.
         let header = isFirst ? 100 : 0
         guard page.count >= 512 else { return nil }
         let headerBytes: Int
+        func number(at offset: Int) -> Int { Int(page[header + offset]) << 8 | Int(page[header + offset + 1]) }
+        let cells = number(at: 3)
         switch page[header] {
-        // Of an index or a table, with pages below it, and without.
-        case 2, 5: headerBytes = 12
+        // Of an index, with pages below it, and at least one row between them.
+        case 2 where cells > 0: headerBytes = 12
+        // Of an index or a table, with its rows. Above those of a table are numbers alone, in pages that begin with a 5.
         case 10, 13: headerBytes = 8
         default: return nil
         }
-        func number(at offset: Int) -> Int { Int(page[header + offset]) << 8 | Int(page[header + offset + 1]) }
-        let start = header + headerBytes + 2 * number(at: 3)
+        let start = header + headerBytes + 2 * cells
         let content = number(at: 5)
         let end = content == 0 ? 65_536 : content
         guard start <= end, end <= page.count else { return nil }
@@ -54,7 +60,8 @@ enum CleanPages {
 
     // MARK: - Methods
 
-    /// The methods of files, by the address of the system's: a pair of those with ``write(_:_:_:_:)`` and the system's own.
+    /// The methods of files, by the address of the system's: a pair of those with ``read(_:_:_:_:)`` and ``write(_:_:_:_:)``,
+    /// and the system's own.
     private static let pairs = Mutex<[UInt: UInt]>([:])
 
     private static func open(
@@ -79,6 +86,9 @@ enum CleanPages {
             if let known = pairs[key] { return known }
             let pair = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 2)
             unsafe pair.initialize(repeating: methods.pointee, count: 2)
+            unsafe pair[0].xRead = { file, bytes, count, offset in
+                unsafe CleanPages.read(file, bytes, count, offset)
+            }
             unsafe pair[0].xWrite = { file, bytes, count, offset in
                 unsafe CleanPages.write(file, bytes, count, offset)
             }
@@ -96,6 +106,18 @@ enum CleanPages {
         return isPair ? unsafe methods[1] : nil
     }
 
+    private static func read(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
+    ) -> Int32 {
+        // Every file with this method has a pair of them.
+        guard let file = unsafe file, let bytes = unsafe bytes, let read = unsafe file.pointee.pMethods?[1].xRead
+        else { return SQLITE_IOERR }
+        let code = unsafe read(file, bytes, count, offset)
+        guard code == SQLITE_OK, let space = unsafe space(of: bytes, count, offset) else { return code }
+        unsafe memset(bytes + space.lowerBound, 0, space.count)
+        return code
+    }
+
     private static func write(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
@@ -103,16 +125,23 @@ enum CleanPages {
         guard let file = unsafe file, let bytes = unsafe bytes,
             let write = unsafe file.pointee.pMethods?[1].xWrite
         else { return SQLITE_IOERR }
-        let page = unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: Int(count))
-        guard offset % Int64(max(1, count)) == 0,
-            let space = unsafe unallocated(page.span, isFirst: offset == 0), !space.isEmpty
-        else { return unsafe write(file, bytes, count, offset) }
-        return unsafe withUnsafeTemporaryAllocation(byteCount: page.count, alignment: 16) { copy in
+        guard let space = unsafe space(of: bytes, count, offset) else {
+            return unsafe write(file, bytes, count, offset)
+        }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: Int(count), alignment: 16) { copy in
             guard let start = copy.baseAddress else { return SQLITE_NOMEM }
-            unsafe memcpy(start, bytes, page.count)
+            unsafe memcpy(start, bytes, Int(count))
             unsafe memset(start + space.lowerBound, 0, space.count)
             return unsafe write(file, start, count, offset)
         }
+    }
+
+    /// Of a whole page: SQLite reads and writes a file by pages, but for some bytes of its header.
+    private static func space(of bytes: UnsafeRawPointer, _ count: Int32, _ offset: Int64) -> Range<Int>? {
+        guard count > 0, offset % Int64(count) == 0 else { return nil }
+        let page = unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: Int(count))
+        let space = unsafe unallocated(page.span, isFirst: offset == 0)
+        return space?.isEmpty == true ? nil : space
     }
 }
 

@@ -32,6 +32,8 @@ struct ErasingTests {
             "INSERT INTO marks \(numbers) SELECT i, (SELECT min(id) + 1 FROM things), x'00', 5 FROM n",
             "INSERT INTO marks \(numbers) SELECT i, (SELECT max(id) FROM things), x'00', 5 FROM n",
             "INSERT INTO waiting SELECT 1, 'e', 'n' || id, id, x'00', 5 FROM people LIMIT \(waiting)",
+            "INSERT INTO types \(numbers) SELECT 1, 100 + i, 'T' || i FROM n",
+            "INSERT INTO streams \(numbers) SELECT 100 + i, 1, 'S' || i FROM n",
         ]
         for sql in sql { try database.execute(sql) }
         var counts = ErasureCounts()
@@ -122,6 +124,52 @@ struct ErasingTests {
         #expect(try database.rows("PRAGMA integrity_check") == [[.text("ok")]])
         #expect(try await again.size().rows == 9000)
         await again.close()
+    }
+
+    /// One that knows nothing of clean pages makes a checkpoint while an erasure waits, or opens the file after a crash.
+    @Test func `what another program has written into the file meanwhile is overwritten too`() async throws {
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path("archive")
+        var store = try await SQLiteArchive.open(path: path, server: "S", readers: 1)
+        _ = try await store.append(.of(Self.events("OTHER", 0..<4000)))
+        /// Somebody reads while an account is erased.
+        func eraseBesideReader(_ store: SQLiteArchive, _ body: () throws -> Void) async throws {
+            let reader = try Database(path: path)
+            try reader.execute("BEGIN")
+            _ = try reader.rows("SELECT count(*) FROM events")
+            _ = try await store.erase(Account("ERASED"), until: .max)
+            #expect(await Self.error { try await store.overwrite() } == .stillRead)
+            try body()
+            try reader.execute("COMMIT")
+        }
+        try await eraseBesideReader(store) { try Self.plant("CHECKPOINT", in: path) }
+        #expect(try TestStore.files(of: path, contain: "CHECKPOINT"))
+        try await store.overwrite()
+        #expect(try !TestStore.files(of: path, contain: "CHECKPOINT"))
+        _ = try await store.append(.of(Self.events("ERASED", 0..<10), partition: 1))
+        let copy = folder.path("copy")
+        try await eraseBesideReader(store) {
+            for ending in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: path + ending, toPath: copy + ending)
+            }
+        }
+        await store.close()
+        #expect(try Database(path: copy).rows("SELECT count(*) FROM events") == [[.integer(4000)]])
+        try Self.plant("CRASH", in: copy)
+        store = try await SQLiteArchive.open(path: copy, server: "S", readers: 1)
+        try await store.overwrite()
+        #expect(try !TestStore.files(of: copy, contain: "CRASH"))
+        await store.close()
+    }
+
+    private static func error(_ body: () async throws -> Void) async -> ArchiveError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? ArchiveError
+        }
     }
 
     @Test func `what is written after an erasure brings nothing of it back`() async throws {

@@ -15,10 +15,12 @@ struct CleanPagesTests {
 
     /// Each row: the kind of the page, its cells, where their content begins, and the bytes between.
     static let pages: [(kind: UInt8, cells: UInt8, content: (UInt8, UInt8), space: Range<Int>?)] = [
-        (13, 0, (2, 0), 8..<512), (13, 3, (1, 0), 14..<256), (10, 3, (1, 0), 14..<256), (5, 3, (1, 0), 18..<256),
-        (2, 3, (1, 0), 18..<256), (2, 3, (0, 18), 18..<18),
+        (13, 0, (2, 0), 8..<512), (13, 3, (1, 0), 14..<256), (10, 3, (1, 0), 14..<256), (2, 3, (1, 0), 18..<256),
+        (2, 3, (0, 18), 18..<18),
         // Damaged: the content begins in the pointers, or behind the page.
         (2, 3, (0, 17), nil), (13, 0, (2, 1), nil), (13, 0, (0, 0), nil),
+        // Without texts: above the pages of a table's rows, and those of auto-vacuum, which begin with a 5 or a 2 too.
+        (5, 3, (1, 0), nil), (5, 1, (5, 0), nil), (2, 0, (1, 0), nil),
         // Free pages, and those with numbers of free pages.
         (0, 0, (1, 0), nil), (1, 3, (1, 0), nil), (3, 3, (1, 0), nil),
     ]
@@ -75,6 +77,19 @@ struct CleanPagesTests {
             #expect(try !Self.contains("DELETED", path))
             #expect(try database.rows("SELECT count(*), sum(id) FROM t") == rows)
             #expect(try database.rows("PRAGMA integrity_check") == [[.text("ok")]])
+        }
+    }
+
+    @Test func `a page that is read and changed brings nothing of what was deleted into the log`() throws {
+        for cleansPages in [true, false] {
+            let path = NSTemporaryDirectory() + "sqlite-\(UUID().uuidString)"
+            defer { try? Database.remove(path: path) }
+            try Self.fill(path, cleansPages: false)
+            let database = try Database(path: path, cleansPages: cleansPages)
+            // In each page of the table and of its index.
+            try database.execute("UPDATE t SET id = -1 - id, name = substr(name, 1, length(name) - 1) || 'P'")
+            #expect(try Self.contains("DELETED", path))
+            #expect(try Self.contains("DELETED", path + "-wal") == !cleansPages)
         }
     }
 

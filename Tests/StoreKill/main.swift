@@ -7,8 +7,10 @@ import LiveState
 //
 //     storekill FILE COMMITS
 //     storekill actions FILE act|drain
+//     storekill archive FILE
 //
-// The first prints the number of each commit once the store has said that it is done; the second is in Actions.swift.
+// The first prints the number of each commit once the store has said that it is done; the second is in Actions.swift, the third in
+// Archiving.swift.
 
 /// A line that a pipe's reader gets at once.
 func say(_ line: String) {
@@ -18,6 +20,10 @@ func say(_ line: String) {
 
 if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "actions" {
     try await act(CommandLine.arguments[2], isActing: CommandLine.arguments[3] == "act")
+    exit(0)
+}
+if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "archive" {
+    try await keepArchive(CommandLine.arguments[2])
     exit(0)
 }
 guard CommandLine.arguments.count == 3, let commits = Int64(CommandLine.arguments[2]) else { exit(64) }

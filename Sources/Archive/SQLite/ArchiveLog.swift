@@ -37,8 +37,8 @@ final class ArchiveLog: Sendable {
     private let isHeld = Atomic(false)
     /// The writer's; nil before the archive is open.
     private let pages = Mutex<LogPages?>(nil)
-    /// Where the pass over the file goes on that an error has stopped.
-    private let nextPage = Mutex(0)
+    /// Where the pass over the file's pages goes on; nil: none is under way.
+    private let nextPage = Mutex<Int?>(nil)
 
     init(_ limits: LogLimits) throws(SQLiteError) {
         self.limits = limits
@@ -81,18 +81,22 @@ final class ArchiveLog: Sendable {
         }
     }
 
+    /// A pass over the file's pages has begun, and was stopped by an error.
+    var isCleaning: Bool { nextPage.withLock { $0 != nil } }
+
     /// Overwrites what deleted rows have left behind in the file's pages, beside those who read and write.
     ///
     /// - Throws: `SQLITE_BUSY` where another connection makes a checkpoint. The next call goes on behind the pages that are clean.
     func cleanPages() async throws {
-        while true {
-            let first = nextPage.withLock { $0 }
+        var page: Int? = nextPage.withLock { $0 ?? 0 }
+        while let first = page {
+            nextPage.withLock { $0 = first }
             guard let next = try await checkpointer.run({ try $0.cleanPages(from: first) }) else {
                 throw ArchiveError.closed
             }
-            nextPage.withLock { $0 = next ?? 0 }
-            if next == nil { return }
+            page = next
         }
+        nextPage.withLock { $0 = nil }
     }
 
     /// Writes of the log into the file what nobody reads.

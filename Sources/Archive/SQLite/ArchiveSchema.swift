@@ -7,7 +7,7 @@ import SQLite
 /// of numbers and ``EventKey``s. A stream is what one account has of one entity: pages go through streams in the order of
 /// keys, and merge them.
 ///
-/// A text has at most 255 bytes, so that no row takes overflow pages: `cleansPages` of a `Database` needs it.
+/// A text has at most 255 bytes, so that no row takes overflow pages.
 enum ArchiveSchema {
     /// In the file's header: "LiAr".
     static let applicationID: Int64 = 0x4C69_4172
@@ -106,6 +106,7 @@ enum ArchiveSchema {
         // Positions are in the transactions of their rows: what a power failure takes is read again.
         try database.execute("PRAGMA synchronous = NORMAL")
         _ = try database.rows("PRAGMA secure_delete = ON")
+        _ = try database.rows("PRAGMA mmap_size = 0")
         _ = try database.rows("PRAGMA journal_size_limit = \(keptLogBytes)")
         database.countLogPages()
         try database.execute("PRAGMA cache_size = -\(cacheBytes / 1024)")

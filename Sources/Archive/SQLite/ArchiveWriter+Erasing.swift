@@ -2,12 +2,6 @@ import LiveUpdates
 import SQLite
 
 extension ArchiveWriter {
-    /// What of an erasure is left to be done, as the file remembers it. 0: nothing.
-    enum Overwriting: Int64 {
-        case pages = 1
-        case log = 2
-    }
-
     /// So long the writer waits for readers when it cuts the log, before others have their turn.
     static let logMilliseconds: Int32 = 20
 
@@ -23,13 +17,13 @@ extension ArchiveWriter {
         let isOver = try transaction {
             let isDone = try isErased(account, until: moment)
             // An account that is not there may have been, and have left copies of rows that were let go.
-            if !isDone { try database.run(Self.owe) }
+            if !isDone { try owe() }
             if let number = try first(ArchiveQuery.account, [.text(account.text)]) {
                 var rowsLeft = Self.rowsOfStep
                 counts.events = try eraseEvents(of: number, until: moment, &rowsLeft)
                 if rowsLeft > 0 { rowsLeft -= try eraseMarks(of: number, until: moment, limit: rowsLeft) }
                 if rowsLeft > 0 { rowsLeft -= try deleteEmpty(number, limit: rowsLeft) }
-                if rowsLeft < Self.rowsOfStep { try database.run(Self.owe) }
+                if rowsLeft < Self.rowsOfStep { try owe() }
                 guard rowsLeft > 0 else { return false }
             }
             if !isDone { try remember(account, until: moment) }
@@ -40,7 +34,10 @@ extension ArchiveWriter {
         return (counts, !isOver)
     }
 
-    private static let owe = "UPDATE archive SET to_overwrite = \(Overwriting.pages.rawValue)"
+    private func owe() throws {
+        try database.run("UPDATE archive SET to_overwrite = 1")
+        isLogCut = false
+    }
 
     /// Of two accounts whose names make one number, each moment tells them apart.
     static func number(_ account: Account) -> Int64 {
@@ -174,26 +171,23 @@ extension ArchiveWriter {
 
     // MARK: - Bytes
 
-    /// What is left to be done until no byte is left; nil: nothing.
-    var overwriting: Overwriting? {
-        get throws { try first("SELECT to_overwrite FROM archive", []).flatMap(Overwriting.init) }
-    }
-
-    /// The pages of the file are clean.
-    func setPagesClean() throws {
-        _ = try transaction {
-            try database.run(
-                "UPDATE archive SET to_overwrite = ? WHERE to_overwrite = ?",
-                [.integer(Overwriting.log.rawValue), .integer(Overwriting.pages.rawValue)])
-        }
+    /// Whether bytes of what was erased may be left in the file or in its log.
+    var isToBeOverwritten: Bool {
+        get throws { try first("SELECT to_overwrite FROM archive", []) ?? 0 != 0 }
     }
 
     /// Cuts the write-ahead log, in which all that was erased still stands, to nothing. False: somebody reads it.
-    func overwriteLog() throws -> Bool {
-        guard try overwriting != nil else { return true }
+    func cutLog() throws -> Bool {
         guard try database.cutLog(waitingMilliseconds: Self.logMilliseconds) else { return false }
-        // It may have pages as they were before they were cleaned, and would write them into the log again.
+        // They are as they were before they stood in the file, and would be written into the log again.
         try database.forgetPages()
+        isLogCut = true
+        return true
+    }
+
+    /// The pages of the file are clean since the log was cut. False: more was erased since.
+    func setOverwritten() throws -> Bool {
+        guard isLogCut else { return false }
         _ = try transaction { try database.run("UPDATE archive SET to_overwrite = 0") }
         return true
     }

@@ -153,24 +153,34 @@ extension ArchiveWriter {
         guard deleted > 0 else { throw ArchiveError.corrupt("a thing that cannot be deleted") }
     }
 
-    /// Deletes what of an account holds nothing any more, up to the account itself: at most so many people. Returns how many rows.
+    /// Deletes what of an account holds nothing any more, up to the account itself: at most so many rows. Returns how many.
     func deleteEmpty(_ account: Int64, limit: Int) throws -> Int {
-        let number: [SQLValue] = [.integer(account)]
-        var rows = try database.run(
-            """
-            DELETE FROM people WHERE id IN (SELECT id FROM people WHERE account = ?1 AND key = x''
-            AND NOT EXISTS (SELECT 1 FROM marks WHERE person = people.id)
-            AND id NOT IN (SELECT person FROM waiting WHERE account = ?1) LIMIT ?2)
-            """, number + [.integer(Int64(limit))])
-        guard rows < limit else { return rows }
-        rows += try database.run(
-            "DELETE FROM streams WHERE account = ? AND NOT EXISTS (SELECT 1 FROM things WHERE stream = streams.id)",
-            number)
-        let isInUse = try first("SELECT 1 FROM streams WHERE account = ? LIMIT 1", number) != nil
-        guard !isInUse else { return rows }
-        rows += try database.run("DELETE FROM types WHERE account = ?", number)
-        guard try first("SELECT 1 FROM people WHERE account = ? LIMIT 1", number) == nil else { return rows }
-        rows += try database.run("DELETE FROM accounts WHERE id = ?", number)
+        var rows = 0
+        func delete(_ sql: String) throws -> Bool {
+            rows += try database.run(sql, [.integer(account), .integer(Int64(limit - rows))])
+            return rows < limit
+        }
+        func hasNo(_ sql: String) throws -> Bool { try first(sql, [.integer(account)]) == nil }
+        guard
+            try delete(
+                """
+                DELETE FROM people WHERE id IN (SELECT id FROM people WHERE account = ?1 AND key = x''
+                AND NOT EXISTS (SELECT 1 FROM marks WHERE person = people.id)
+                AND id NOT IN (SELECT person FROM waiting WHERE account = ?1) LIMIT ?2)
+                """),
+            try delete(
+                """
+                DELETE FROM streams WHERE id IN (SELECT id FROM streams WHERE account = ?1
+                AND NOT EXISTS (SELECT 1 FROM things WHERE stream = streams.id) LIMIT ?2)
+                """),
+            try hasNo("SELECT 1 FROM streams WHERE account = ? LIMIT 1"),
+            try delete(
+                """
+                DELETE FROM types WHERE account = ?1 AND number IN (SELECT number FROM types WHERE account = ?1 LIMIT ?2)
+                """),
+            try hasNo("SELECT 1 FROM people WHERE account = ? LIMIT 1")
+        else { return rows }
+        rows += try database.run("DELETE FROM accounts WHERE id = ?", [.integer(account)])
         return rows
     }
 }

@@ -46,6 +46,8 @@ final class ArchiveWriter {
     /// Those of ``things`` that the batch has changed.
     private var changed: [ThingName] = []
     var swept = SweepPosition()
+    /// Nothing that was erased stands in the log, nor in a page that is kept in memory.
+    var isLogCut = false
     /// By the call that is made.
     var marksDeleted = 0
     /// Of events, by the transaction under way: more, or fewer if below 0.

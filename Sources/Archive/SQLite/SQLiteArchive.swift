@@ -7,8 +7,9 @@ package final class SQLiteArchive: ArchiveStore {
     /// So many calls wait at most; what a loop asks beyond it is refused.
     package static let maximumWaiting = 1000
     package static let defaultReaders = 2
-    /// Of cutting the log while somebody reads it, each ``ArchiveWriter/logMilliseconds`` long: a second.
-    static let cutAttempts = 50
+    /// Of cutting the log while somebody reads it, each ``ArchiveWriter/logMilliseconds`` long: when they are made again each second,
+    /// the writer has nine tenths of its time.
+    static let cutAttempts = 5
 
     private let writer: ThreadBound<ArchiveWriter>
     private let readers: [ThreadBound<ArchiveReader>]
@@ -116,28 +117,33 @@ package final class SQLiteArchive: ArchiveStore {
         }
     }
 
+    /// First the log, then the file: after it was cut, no page that is read or written has anything of what was erased before, also
+    /// where another program writes the log into the file.
     package func overwrite() async throws(ArchiveError) {
-        if try await write({ try $0.overwriting }) == .pages {
-            do {
-                try await log.cleanPages()
-            } catch {
-                // SQLITE_BUSY: another program makes a checkpoint, as one that is to be repeated.
-                throw (error as? SQLiteError)?.code == 5 ? .stillRead : ArchiveError(error)
-            }
-            try await write { try $0.setPagesClean() }
+        guard try await isToBeOverwritten() else { return }
+        if !log.isCleaning { try await cutLog() }
+        do {
+            try await log.cleanPages()
+        } catch {
+            // SQLITE_BUSY: another program makes a checkpoint.
+            throw (error as? SQLiteError).map { $0.code & 0xFF } == 5 ? .stillRead : ArchiveError(error)
         }
+        guard try await write({ try $0.setOverwritten() }) else { throw .stillRead }
+    }
+
+    private func cutLog() async throws(ArchiveError) {
         for _ in 0..<Self.cutAttempts {
             // Beside the writer, so that little is left for it.
             await log.fileLog()
             await log.hold()
             defer { log.release() }
-            if try await write({ try $0.overwriteLog() }) { return }
+            if try await write({ try $0.cutLog() }) { return }
         }
         throw .stillRead
     }
 
     package func isToBeOverwritten() async throws(ArchiveError) -> Bool {
-        try await write { try $0.overwriting != nil }
+        try await write { try $0.isToBeOverwritten }
     }
 
     // MARK: - Threads
