@@ -88,6 +88,7 @@ import Testing
         try session.run { connection in
             try connection.command("DROP TABLE livegate_erasures, livegate_erasures_ahead")
             try connection.command("ALTER TABLE livegate_positions DROP COLUMN log")
+            try connection.command("ALTER TABLE livegate_archive DROP COLUMN next_vacuum")
             try connection.command("UPDATE livegate_schema SET version = 1")
         }
         let moved = try await Self.open(uri)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// An archive in a database of PostgreSQL, for a fleet: each node writes the partitions whose locks it has got, and reads all.
 ///
-/// One thread writes, one moves marks, a few read and one listens, each with a session of its own.
+/// One thread writes, one moves marks, one vacuums, a few read, one listens, each with a session of its own.
 package final class PostgreSQLArchive: ArchiveStore {
     package struct Settings: Sendable {
         /// A libpq URI.
@@ -53,13 +53,14 @@ package final class PostgreSQLArchive: ArchiveStore {
     /// Open to tests: a thread that does not turn is what a stopped node looks like to the others.
     let writer: ThreadBound<PostgreSQLWriter>
     private let marker: ThreadBound<PostgreSQLMarker>
+    private let vacuumer: ThreadBound<PostgreSQLVacuumer>
     private let readers: [ThreadBound<PostgreSQLReader>]
     private let listener: MarkListener
     private let interruption: Interruption
     private let settings: Settings
     /// This node, among those that tell each other of marks. Open to tests.
     let sender: String
-    /// Calls of each reader, and of the marker and the writer behind them, that have not been answered.
+    /// Calls of each reader, and of the marker, the writer and the one that vacuums behind them, that have not been answered.
     private let waiting: Mutex<[Int]>
 
     private init(
@@ -70,11 +71,12 @@ package final class PostgreSQLArchive: ArchiveStore {
         sender = String(UInt64.random(in: .min ... .max), radix: 16)
         writer = try ThreadBound()
         marker = try ThreadBound()
+        vacuumer = try ThreadBound()
         var threads: [ThreadBound<PostgreSQLReader>] = []
         for _ in 0..<settings.readers { threads.append(try ThreadBound()) }
         readers = threads
         listener = try MarkListener(interruption: interruption, moved: moved)
-        waiting = Mutex(Array(repeating: 0, count: settings.readers + 2))
+        waiting = Mutex(Array(repeating: 0, count: settings.readers + 3))
     }
 
     /// Connects to the archive of this server, or makes its tables.
@@ -115,6 +117,10 @@ package final class PostgreSQLArchive: ArchiveStore {
         try await marker.open { [sender] in
             let session = Self.answering(settings, interruption) { _ in }
             return PostgreSQLMarker(PostgreSQLWriter(session, locks), channel: channel, sender: sender)
+        }
+        try await vacuumer.open {
+            PostgreSQLVacuumer(
+                Self.answering(settings, interruption) { try $0.command(PostgreSQLVacuumer.settings) }, locks)
         }
         for reader in readers {
             try await reader.open { PostgreSQLReader(Self.answering(settings, interruption) { _ in }) }
@@ -170,6 +176,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         await listener.close()
         for reader in readers { await reader.close() }
         await marker.close()
+        await vacuumer.close()
         await writer.close()
     }
 
@@ -242,10 +249,12 @@ package final class PostgreSQLArchive: ArchiveStore {
         }
     }
 
-    package func overwrite() async throws(ArchiveError) { try await write { try $0.overwrite() } }
+    package func overwrite() async throws(ArchiveError) {
+        while try await call(vacuumer, readers.count + 2, { try $0.vacuum() }) {}
+    }
 
     package func isToBeOverwritten() async throws(ArchiveError) -> Bool {
-        try await write { try $0.isToBeOverwritten }
+        try await write { try $0.session.run { try VacuumPass($0).step != .none } }
     }
 
     // MARK: - Threads

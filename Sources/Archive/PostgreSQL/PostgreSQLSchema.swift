@@ -10,7 +10,7 @@ enum PostgreSQLSchema {
     static let oldestServer = 150_000
 
     /// Statements that move the tables on by one version each. What was released is never changed.
-    static let steps: [[String]] = [first, second, marksByTime, logs, erasuresAhead]
+    static let steps: [[String]] = [first, second, marksByTime, logs, erasuresAhead, vacuums]
     static var version: Int64 { Int64(steps.count) }
 
     /// Plans are those of the program, whatever the statistics say: searches in indexes, in the order of the text, and no
@@ -94,6 +94,9 @@ enum PostgreSQLSchema {
         PRIMARY KEY (account, stamp))
         """
     ]
+
+    /// How far a pass is that vacuums tables (``VacuumPass``).
+    private static let vacuums = ["ALTER TABLE livegate_archive ADD COLUMN next_vacuum bigint NOT NULL DEFAULT 0"]
 
     /// For one statement of a step: an index of a large table takes its time.
     private static let stepMilliseconds: UInt64 = 60_000

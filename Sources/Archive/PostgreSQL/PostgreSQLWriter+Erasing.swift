@@ -25,7 +25,8 @@ extension PostgreSQLWriter {
             let step = try eraseRows(of: account, until: moment, connection)
             // An account that is not there may have been, and have left copies of rows that were let go.
             if !isDone || step.counts != ErasureCounts() {
-                _ = try connection.run("UPDATE livegate_archive SET to_overwrite = true WHERE NOT to_overwrite")
+                // Written also where it says so: a pass that begins now waits until these rows are gone.
+                _ = try connection.run("UPDATE livegate_archive SET to_overwrite = true")
             }
             if !isDone && !step.more { try remember(account, until: moment, connection) }
             return step
@@ -141,35 +142,4 @@ extension PostgreSQLWriter {
         ] { marks += try connection.run(sql, values).changes }
         return marks
     }
-
-    // MARK: - Bytes
-
-    var isToBeOverwritten: Bool {
-        get throws {
-            try session.run { try $0.run("SELECT to_overwrite FROM livegate_archive").bool(0, 0) }
-        }
-    }
-
-    /// Takes rows that were deleted out of the tables that hold texts, as far as PostgreSQL does: their room is used again.
-    /// Copies in its write-ahead log, in replicas and in backups are not Livegate's. Of several nodes one does it.
-    func overwrite() throws {
-        guard try isToBeOverwritten else { return }
-        try session.run { connection in
-            let lock = try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(locks.overwriting)])
-            guard lock.bool(0, 0) else { throw ArchiveError.stillRead }
-            defer { _ = try? connection.run("SELECT pg_advisory_unlock($1)", [.integer(locks.overwriting)]) }
-            let milliseconds = connection.statementMilliseconds
-            connection.statementMilliseconds = Self.vacuumMilliseconds
-            defer { connection.statementMilliseconds = milliseconds }
-            try connection.command("SET statement_timeout = \(Self.vacuumMilliseconds)")
-            defer { try? connection.command("SET statement_timeout = \(PostgreSQLArchive.writeMilliseconds)") }
-            for table in ["accounts", "streams", "types", "things", "people", "waiting"] {
-                try connection.command("VACUUM livegate_\(table)")
-            }
-            try connection.command("UPDATE livegate_archive SET to_overwrite = false")
-        }
-    }
-
-    /// For one table.
-    private static let vacuumMilliseconds: UInt64 = 60_000
 }

@@ -9,6 +9,10 @@ struct ArchiveKeeping {
     static let sizeMilliseconds: UInt64 = 5_000
     /// Between two attempts to overwrite what somebody reads.
     static let overwriteMilliseconds: UInt64 = 1_000
+    /// When attempts have failed for so long, an operator is told.
+    static let overwritePatience: UInt64 = 60_000
+    /// Between two attempts after that.
+    static let lateOverwriteMilliseconds: UInt64 = 10_000
 
     private var keepsAt: UInt64 = 0
     private var sizesAt: UInt64 = 0
@@ -18,6 +22,8 @@ struct ArchiveKeeping {
     var mustOverwrite = false
     /// An attempt to overwrite is under way.
     private(set) var isOverwriting = false
+    /// When the first of the attempts began that failed one after the other.
+    private var overwriteFailsSince: UInt64?
 
     /// Whether to look at what is over.
     func isKeepDue(now: UInt64) -> Bool { now >= keepsAt }
@@ -32,14 +38,25 @@ struct ArchiveKeeping {
     /// attempt begins, which has to be ended. What is erased meanwhile is overwritten by the next one.
     mutating func isOverwriteDue(now: UInt64) -> Bool {
         guard mustOverwrite, !isOverwriting, now >= overwritesAt else { return false }
-        overwritesAt = now + Self.overwriteMilliseconds
+        overwritesAt = now + (isLate(now) ? Self.lateOverwriteMilliseconds : Self.overwriteMilliseconds)
+        overwriteFailsSince = overwriteFailsSince ?? now
         (mustOverwrite, isOverwriting) = (false, true)
         return true
     }
 
-    mutating func endOverwriting(isDone: Bool) {
+    /// Returns whether attempts have failed for longer than nobody is told.
+    mutating func endOverwriting(isDone: Bool, now: UInt64) -> Bool {
         isOverwriting = false
-        if !isDone { mustOverwrite = true }
+        guard !isDone else {
+            overwriteFailsSince = nil
+            return false
+        }
+        mustOverwrite = true
+        return isLate(now)
+    }
+
+    private func isLate(_ now: UInt64) -> Bool {
+        overwriteFailsSince.map { now >= $0 + Self.overwritePatience } ?? false
     }
 
     mutating func isSizeDue(now: UInt64) -> Bool {
@@ -50,9 +67,6 @@ struct ArchiveKeeping {
 }
 
 extension ArchiveFeeder {
-    /// In PostgreSQL all tables with texts are vacuumed.
-    static let overwritePatience: UInt64 = 60_000
-
     /// All that is asked for, each record in one call. Nothing is stored before.
     func erase() async throws(ArchiveError) {
         while let (record, entry) = erasures.first {
@@ -116,8 +130,8 @@ extension ArchiveFeeder {
             if keeping.isSweeping { intake.ring() }
         }
         if let store, keeping.isOverwriteDue(now: Self.now) {
-            // A file is overwritten beside what is stored meanwhile; PostgreSQL's session does one after the other.
-            if settings.store.isShared { try await overwrite() } else { overwriting = Task { await overwrite(store) } }
+            // Beside what is stored meanwhile.
+            overwriting = Task { await overwrite(store) }
         }
         if keeping.isSizeDue(now: Self.now) {
             let size = try await ask { store async throws(ArchiveError) in try await store.size() }
@@ -125,30 +139,26 @@ extension ArchiveFeeder {
         }
     }
 
-    private func overwrite() async throws(ArchiveError) {
-        var isDone = false
-        defer { keeping.endOverwriting(isDone: isDone) }
-        do throws(ArchiveError) {
-            try await ask(patience: Self.overwritePatience) { store async throws(ArchiveError) in
-                try await store.overwrite()
-            }
-            isDone = true
-        } catch .stillRead {
-            return
-        }
-    }
-
-    /// Beside all else. Its errors are the next pass's.
+    /// Beside all else: what is stored does not wait for it.
     private func overwrite(_ store: any ArchiveStore) async {
         var found: ArchiveError?
         do throws(ArchiveError) { try await store.overwrite() } catch { found = error }
         // One that was opened since remembers for itself.
         guard store === self.store else { return }
         overwriting = nil
-        keeping.endOverwriting(isDone: found == nil)
-        if let found, found != .stillRead {
+        endOverwriting(found)
+        guard let found else { return }
+        // A damaged file is the next pass's.
+        if case .corrupt = found {
             overwriteError = found
             intake.ring()
+        } else if found != .stillRead {
+            counters.count { $0.errors += 1 }
         }
+    }
+
+    private func endOverwriting(_ error: ArchiveError?) {
+        let isLate = keeping.endOverwriting(isDone: error == nil, now: Self.now)
+        if let error, isLate || error != .stillRead { report.notOverwritten(error, now: Self.now) }
     }
 }

@@ -176,11 +176,10 @@ actor ArchiveFeeder {
 
     /// Asks the store for something, and watches how long it takes.
     func ask<Value>(
-        patience: UInt64 = patienceMilliseconds,
         _ body: (any ArchiveStore) async throws(ArchiveError) -> Value
     ) async throws(ArchiveError) -> Value {
         guard let store else { throw .closed }
-        counters.beginCall(now: Self.now, patience: patience)
+        counters.beginCall(now: Self.now, patience: Self.patienceMilliseconds)
         defer { counters.endCall() }
         return try await body(store)
     }

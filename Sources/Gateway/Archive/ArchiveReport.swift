@@ -80,6 +80,17 @@ struct ArchiveReport: Sendable {
             ])
     }
 
+    /// It is tried again, and what is read and written does not wait for it.
+    func notOverwritten(_ error: ArchiveError, now: UInt64) {
+        let text = Self.text(error)
+        guard let passed = limiter.pass("overwriting \(text)", now: now) else { return }
+        logger.warning(
+            "what was erased in the archive is not overwritten yet: it is tried again",
+            [
+                .file: file, .reason: .text(text), .advice: .text(advice(error)), .suppressed: passed.suppressed,
+            ])
+    }
+
     func slow(milliseconds: UInt64, now: UInt64) {
         guard let passed = limiter.pass("slow", now: now) else { return }
         logger.warning(
@@ -144,6 +155,10 @@ struct ArchiveReport: Sendable {
         case .otherSchema: "run the version of Livegate that has written it, or name another store"
         case .pooled: "name the database itself, or a pool whose sessions are its clients' (pool_mode = session)"
         case .otherServer: "name another store, or the brokers that this one was filled from"
+        case .stillRead:
+            store.isShared
+                ? "see which node has overwritten for so long"
+                : "end what holds the file open, such as a shell or a backup"
         case .unavailable(let why) where store.isShared:
             Self.connectionAdvice(why) ?? slowAdvice
         default: slowAdvice

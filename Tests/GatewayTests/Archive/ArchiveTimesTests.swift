@@ -24,26 +24,30 @@ struct ArchiveTimesTests {
         #expect(policy.answerMilliseconds == 2_000 && wait.milliseconds < policy.answerMilliseconds)
     }
 
-    @Test func `what was erased is overwritten at once, and again each second while somebody reads it`() {
+    @Test func `what was erased is overwritten at once, each second while somebody reads it, and later less often`() {
         var keeping = ArchiveKeeping()
         let early = keeping.isOverwriteDue(now: 0)
         #expect(!early)
         keeping.mustOverwrite = true
-        // In a minute sixty attempts, each a second behind the begin of the one before it.
-        var attempts: [UInt64] = []
-        for now in stride(from: UInt64(5_000), to: 65_000, by: 250) where keeping.isOverwriteDue(now: now) {
+        // In a minute sixty attempts, each a second behind the begin of the one before it. Then an operator is told.
+        var (attempts, told): ([UInt64], [UInt64]) = ([], [])
+        for now in stride(from: UInt64(5_000), to: 90_000, by: 250) where keeping.isOverwriteDue(now: now) {
             attempts.append(now)
-            keeping.endOverwriting(isDone: false)
+            if keeping.endOverwriting(isDone: false, now: now) { told.append(now) }
         }
-        #expect(attempts == (0..<60).map { 5_000 + $0 * 1_000 })
-        let last = keeping.isOverwriteDue(now: 65_000)
-        keeping.endOverwriting(isDone: true)
-        #expect(last)
-        let afterwards = keeping.isOverwriteDue(now: 90_000)
+        #expect(attempts == (0...60).map { 5_000 + $0 * 1_000 } + [75_000, 85_000])
+        #expect(told == [65_000, 75_000, 85_000])
+        let last = keeping.isOverwriteDue(now: 95_000)
+        let isTold = keeping.endOverwriting(isDone: true, now: 95_000)
+        #expect(last && !isTold)
+        let afterwards = keeping.isOverwriteDue(now: 200_000)
         #expect(!afterwards)
-        // Another erasure, soon behind the last attempt.
+        // Another erasure begins from the start, whenever it comes.
         keeping.mustOverwrite = true
-        #expect([65_999, 66_000].map { keeping.isOverwriteDue(now: $0) } == [false, true])
+        let next = keeping.isOverwriteDue(now: 200_000)
+        let isNextTold = keeping.endOverwriting(isDone: false, now: 200_000)
+        #expect(next && !isNextTold)
+        #expect([200_999, 201_000].map { keeping.isOverwriteDue(now: $0) } == [false, true])
     }
 
     @Test(arguments: [(true, false), (false, false), (true, true), (false, true)])
@@ -57,7 +61,7 @@ struct ArchiveTimesTests {
         if isMoreErased { keeping.mustOverwrite = true }
         let beside = keeping.isOverwriteDue(now: 100_000)
         #expect(!beside)
-        keeping.endOverwriting(isDone: isDone)
+        _ = keeping.endOverwriting(isDone: isDone, now: 100_000)
         let next = keeping.isOverwriteDue(now: 100_000)
         #expect(next == (isMoreErased || !isDone))
     }
@@ -83,9 +87,9 @@ struct ArchiveTimesTests {
     }
 
     /// How long a call may take before the operator is told.
-    @Test(arguments: [ArchiveFeeder.patienceMilliseconds, ArchiveFeeder.overwritePatience])
+    @Test(arguments: [ArchiveFeeder.patienceMilliseconds, 60_000])
     func `a call that takes longer than it may is told of, and one that ends is not`(patience: UInt64) {
-        #expect(ArchiveFeeder.patienceMilliseconds == 2_000 && ArchiveFeeder.overwritePatience == 60_000)
+        #expect(ArchiveFeeder.patienceMilliseconds == 2_000)
         let counters = ArchiveCounters()
         #expect(counters.overdue(now: .max) == nil)
         counters.beginCall(now: 500, patience: patience)

@@ -1,0 +1,80 @@
+import PostgreSQL
+
+/// How far a pass is that vacuums the tables that hold texts, one after the other: the database remembers it, so that whoever goes on,
+/// after a failure or on another node, begins with the table that was not done.
+struct VacuumPass: Equatable {
+    enum Step: Equatable {
+        case none, begin
+        /// And which table is next then, as ``next``.
+        case vacuum(String, next: Int64)
+    }
+
+    static let tables = ["accounts", "streams", "types", "things", "people", "waiting"]
+
+    /// Something was erased that no pass has begun behind. A pass that is under way ends first.
+    let isOwed: Bool
+    /// The table whose turn it is, counted from 1; 0: no pass is under way.
+    let next: Int64
+
+    var step: Step {
+        guard next > 0 else { return isOwed ? .begin : .none }
+        // Of another version, which had more tables.
+        guard next <= Self.tables.count else { return .begin }
+        return .vacuum(Self.tables[Int(next) - 1], next: next < Self.tables.count ? next + 1 : 0)
+    }
+}
+
+extension VacuumPass {
+    init(_ connection: Connection) throws {
+        let rows = try connection.run("SELECT to_overwrite, next_vacuum FROM livegate_archive")
+        self.init(isOwed: rows.bool(0, 0), next: rows.integer(0, 1))
+    }
+}
+
+/// Vacuums what was erased, on a session of its own beside the one that writes, which is made when something was erased.
+final class PostgreSQLVacuumer {
+    /// No vacuum takes so long. A server that is gone is noticed sooner, by the network.
+    static let vacuumMilliseconds: UInt64 = 86_400_000
+    /// After so many pages it rests for a moment, as autovacuum does, so that those who read and write have the disk too.
+    static let settings = "SET statement_timeout = 0; SET vacuum_cost_delay = 1"
+
+    private let session: Session
+    private let locks: LockKey
+
+    init(_ session: Session, _ locks: LockKey) {
+        self.session = session
+        self.locks = locks
+    }
+
+    /// Takes rows that were deleted out of one table and its indexes, as far as PostgreSQL does: their room is used again. Copies in its
+    /// write-ahead log, in replicas and in backups are not Livegate's. Of several nodes one does it.
+    ///
+    /// False: nothing is left to be done.
+    func vacuum() throws -> Bool {
+        try session.run { connection in
+            guard try VacuumPass(connection).step != .none else { return false }
+            let lock = try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(locks.overwriting)])
+            guard lock.bool(0, 0) else { throw ArchiveError.stillRead }
+            defer { _ = try? connection.run("SELECT pg_advisory_unlock($1)", [.integer(locks.overwriting)]) }
+            // Another node may have gone on since.
+            switch try VacuumPass(connection).step {
+            case .none: return false
+            case .begin:
+                try connection.command("UPDATE livegate_archive SET to_overwrite = false, next_vacuum = 1")
+            case .vacuum(let table, let next):
+                try vacuum(table, connection)
+                _ = try connection.run("UPDATE livegate_archive SET next_vacuum = $1", [.integer(next)])
+            }
+            return true
+        }
+    }
+
+    /// Few rows are no reason to leave their texts in indexes, and no room is given back at the end of the file, for which those who
+    /// read would have to wait.
+    private func vacuum(_ table: String, _ connection: Connection) throws {
+        let milliseconds = connection.statementMilliseconds
+        connection.statementMilliseconds = Self.vacuumMilliseconds
+        defer { connection.statementMilliseconds = milliseconds }
+        try connection.command("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) livegate_\(table)")
+    }
+}
