@@ -205,11 +205,11 @@ package struct ArchiveFeed {
         else { return }
         if let held = part.chain.first?.after, run.from > held, held > run.after {
             // Kafka begins behind what is held by now: only what stands before that is lost.
-            part.reread.append(
-                RecordRun(
+            part.append(
+                reread: RecordRun(
                     partition: run.partition, generation: run.generation, after: run.after, from: held, next: held))
         } else {
-            part.reread.append(run)
+            part.append(reread: run)
         }
         parts[run.partition] = part
     }
@@ -230,6 +230,13 @@ package struct ArchiveFeed {
         guard erased[account] != nil || erased.count < maximumErasures else { return false }
         erased[account] = max(erased[account] ?? .min, moment)
         return true
+    }
+
+    /// An erasure was read that counts up to a moment. What came before it is known again when it is read once more.
+    ///
+    /// Behind ``receive(_:now:)`` of what was read before, and before ``miss(_:now:)`` of what was dropped since.
+    package mutating func noteErasure(until moment: Int64) {
+        for name in parts.keys { parts[name]?.erase(until: moment) }
     }
 
     /// Forgets erasures from before a moment.

@@ -31,6 +31,9 @@ struct FeedPartition {
     private(set) var owesPosition = false
     /// What was read once more, from the claim's offset on.
     var reread: [RecordRun] = []
+    /// When the first of the events came that were dropped from memory and are not stored; nil: none is.
+    private var lostSince: Int64?
+    private var cuts = ArrivalCuts()
     /// How far another node has stored it, when that was last asked.
     private var followed: Int64?
     /// Since when something waits to be stored; monotonic, in ms.
@@ -46,7 +49,7 @@ struct FeedPartition {
         if run.generation > generation { begin(run.generation) }
         guard run.generation == generation, live.map({ run.next >= $0 }) ?? true else { return }
         // What stands between was dropped on the way: it is read again.
-        if run.after != live { drop(upTo: .max) }
+        if run.after != live { lose(upTo: .max) }
         live = run.next
         if case .at(let position) = claim, run.next <= position { return }
         waitsSince = waitsSince ?? now
@@ -64,7 +67,9 @@ struct FeedPartition {
     mutating func miss(_ end: LiveEnd, now: UInt64) {
         if end.generation > generation { begin(end.generation) }
         guard end.generation == generation, end.next > live ?? -1 else { return }
-        drop(upTo: .max)
+        lose(upTo: .max)
+        lostSince = lostSince ?? end.arrival
+        for cut in end.cuts.cuts { cuts.add(next: cut.next, moment: cut.moment) }
         live = end.next
         waitsSince = waitsSince ?? now
     }
@@ -75,6 +80,7 @@ struct FeedPartition {
         live = nil
         facts = nil
         noted = nil
+        (lostSince, cuts) = (nil, ArrivalCuts())
         drop(upTo: .max)
         unresolve()
     }
@@ -180,6 +186,7 @@ struct FeedPartition {
         owesPosition = false
         noteDebt()
         drop(upTo: next)
+        forgetArrivals(upTo: next)
         reread.removeAll { $0.next <= next }
         waitsSince = live.map { $0 > next } == true ? now : nil
     }
@@ -200,6 +207,7 @@ struct FeedPartition {
         if let facts, position.log?.verdict(facts) == .other { return }
         let next = position.next
         drop(upTo: next)
+        forgetArrivals(upTo: next)
         defer { followed = next }
         guard let live else { return }
         if live <= next {
@@ -212,7 +220,37 @@ struct FeedPartition {
     /// Drops the older half: what is dropped is read again.
     mutating func dropHalf() {
         guard let middle = chain.isEmpty ? nil : chain[(chain.count - 1) / 2].next else { return }
-        drop(upTo: middle)
+        lose(upTo: middle)
+    }
+
+    // MARK: - What was there before an erasure
+
+    /// Drops what is to be read again.
+    private mutating func lose(upTo offset: Int64) {
+        lostSince = lostSince ?? chain.first { !$0.entries.isEmpty && $0.next <= offset }?.entries.first?.arrival
+        drop(upTo: offset)
+    }
+
+    /// Something was erased that had come before a moment: what of it is still held, or was dropped, is known again.
+    mutating func erase(until moment: Int64) {
+        for run in chain.reversed() {
+            guard let first = run.entries.first, first.arrival < moment,
+                let last = run.entries.last(where: { $0.arrival < moment })
+            else { continue }
+            return cuts.add(next: last.offset + 1, moment: moment)
+        }
+        // Of what was dropped nobody knows when each event came: an erasure that covers too little is worse than one that covers
+        // too much.
+        guard let lostSince, lostSince < moment, let end = chain.first?.after ?? live else { return }
+        cuts.add(next: end, moment: moment)
+    }
+
+    /// What was read again, with the moments by which it had come first.
+    mutating func append(reread run: RecordRun) { reread.append(cuts.applied(to: run)) }
+
+    private mutating func forgetArrivals(upTo offset: Int64) {
+        cuts.drop(upTo: offset)
+        if let end = chain.first?.after ?? live, offset >= end { lostSince = nil }
     }
 
     /// What has to be read again before what was read live goes on, if anything.

@@ -8,8 +8,8 @@ package struct RecordRun: Sendable {
         let offset: Int64
         /// −1: it has none.
         let stamp: Int64
-        /// The node's clock when it was read.
-        let arrival: Int64
+        /// The node's clock when it was read first.
+        var arrival: Int64
         let kind: EventKind
         let accountBytes: Int32
         let idBytes: Int32
@@ -166,10 +166,20 @@ package struct DroppedRecords: Sendable {
 
     /// Takes what remains of one that was read later.
     package mutating func add(_ buffer: RecordBuffer) {
+        var entry = 0
         for segment in buffer.segments {
-            ends[segment.run.partition] = LiveEnd(generation: segment.run.generation, next: segment.run.next)
+            let (generation, next) = (segment.run.generation, segment.run.next)
+            defer { entry += segment.entries }
+            let arrival = segment.entries > 0 ? buffer.entries[entry].arrival : nil
+            let end = LiveEnd(generation: generation, next: next, arrival: arrival)
+            ends[segment.run.partition] = end.behind(ends[segment.run.partition])
         }
         logs.merge(buffer.logs) { $1 }
+    }
+
+    /// What was dropped by now came before something was erased.
+    package mutating func erase(until moment: Int64) {
+        for partition in ends.keys { ends[partition]?.erase(until: moment) }
     }
 }
 
@@ -183,4 +193,20 @@ struct NotedLog: Sendable {
 struct LiveEnd: Equatable, Sendable {
     let generation: UInt32
     let next: Int64
+    /// When the first of the events came that were dropped; nil: none was.
+    var arrival: Int64?
+    /// How far it was read when something was erased.
+    var cuts = ArrivalCuts()
+
+    /// More was dropped since.
+    func behind(_ earlier: LiveEnd?) -> LiveEnd {
+        guard let earlier, earlier.generation == generation else { return self }
+        return LiveEnd(
+            generation: generation, next: next, arrival: earlier.arrival ?? arrival, cuts: earlier.cuts)
+    }
+
+    /// What was dropped by now came before something was erased, where that was erased since the first of it came.
+    mutating func erase(until moment: Int64) {
+        if let arrival, arrival < moment { cuts.add(next: next, moment: moment) }
+    }
 }

@@ -161,6 +161,8 @@ actor ArchiveFeeder {
             buffer.eachStamp { clock.note(stamp: $0, wall: wall, steady: steady) }
             feed.receive(buffer, now: steady, wallClock: wall)
         }
+        // Of several at once each is known by its moment; as a rule there is one.
+        for moment in Set(contents.erasures.entries.values.map(\.moment)) { feed.noteErasure(until: moment) }
         feed.miss(contents.dropped, now: Self.now, wallClock: WallClock.milliseconds)
         if let topics = contents.topics { feed.refreshed(topics) }
         var areAllNoted = !contents.hasLostErasures

@@ -70,6 +70,7 @@ final class ArchiveIntake: Sendable {
             let record = PendingErasures.Record(account: erasure.account, stamp: erasure.stamp)
             let entry = PendingErasures.Entry(moment: erasure.moment, isNews: isNews)
             if !state.contents.erasures.add(record, entry) { state.contents.hasLostErasures = true }
+            state.contents.dropped.erase(until: entry.moment)
         }
         ring()
     }

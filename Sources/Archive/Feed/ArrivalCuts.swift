@@ -1,0 +1,54 @@
+/// By when records of a partition had come that are not stored yet, as far as erasures ask for it.
+///
+/// What was dropped from memory is read again, later: nothing of a record that is stamped ahead says then that it was there before an
+/// erasure. So how far the partition was read by then is noted with the erasure.
+package struct ArrivalCuts: Equatable, Sendable {
+    /// Records before an offset had come before a moment, in ms since 1970.
+    package struct Cut: Equatable, Sendable {
+        let next: Int64
+        var moment: Int64
+    }
+
+    /// Erasures, each at another offset, while nothing is stored. What came before the oldest of more counts as of the next one.
+    static let maximum = 1024
+
+    /// In the order of their offsets.
+    private(set) var cuts: [Cut] = []
+
+    package init() {}
+
+    /// What stands before the offset had come before the moment.
+    mutating func add(next: Int64, moment: Int64) {
+        let index = cuts.lastIndex { $0.next < next }.map { $0 + 1 } ?? 0
+        if index < cuts.count, cuts[index].next == next {
+            cuts[index].moment = min(cuts[index].moment, moment)
+            return
+        }
+        cuts.insert(Cut(next: next, moment: moment), at: index)
+        if cuts.count > Self.maximum { cuts.removeFirst() }
+    }
+
+    /// What stands before the offset is stored.
+    mutating func drop(upTo offset: Int64) {
+        guard let first = cuts.first, first.next <= offset else { return }
+        cuts.removeAll { $0.next <= offset }
+    }
+
+    /// A run that was read again: its events came when they came first.
+    func applied(to run: RecordRun) -> RecordRun {
+        guard !cuts.isEmpty else { return run }
+        // The earliest of all moments that count for an offset, which are those behind it.
+        var latest = cuts
+        for index in cuts.indices.dropLast().reversed() {
+            latest[index].moment = min(latest[index].moment, latest[index + 1].moment)
+        }
+        var run = run
+        var position = 0
+        for index in run.entries.indices {
+            while position < latest.count, latest[position].next <= run.entries[index].offset { position += 1 }
+            guard position < latest.count else { break }
+            run.entries[index].arrival = min(run.entries[index].arrival, latest[position].moment - 1)
+        }
+        return run
+    }
+}
