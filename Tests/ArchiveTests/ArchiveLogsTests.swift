@@ -181,7 +181,7 @@ struct ArchiveLogsTests {
         node.read(0..<3)
         node.read(0..<6, Self.second)
         node.recorder.move(Self.first, to: 8)
-        node.feed.receive(node.recorder.take(), now: 0)
+        node.feed.receive(node.recorder.take(), now: 0, wallClock: 0)
         #expect(node.store().map(\.next) == [8, 6])
         // A record comes at 5: nothing of it may be taken for stored.
         node.recorder.setBack(Self.first)
