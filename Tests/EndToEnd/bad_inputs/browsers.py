@@ -45,7 +45,7 @@ ORIGINS = [
     origin("a name with a port before a listed one", STOP, b"https://evil.example:1.example.org"),
     origin("an underscore's neighbour before a listed one", STOP, b"https://evil`.example.org"),
     Row("a WebSocket from another page", STOP, CSRF, upgrade(b"Origin: https://evil.example")),
-    Row("another page asks beforehand", STOP, "Fetch §4.8",
+    Row("another page asks beforehand", "204", "Fetch §4.8",
         request(b"Origin: https://evil.example", b"Access-Control-Request-Method: GET", line=b"OPTIONS /sync/v1 HTTP/1.1")),
     Row("another page without a token", STOP, "own rule", with_fields(b"Origin: https://evil.example")),
 ]
