@@ -108,7 +108,8 @@ private final class Guarded: ScreensAPI {
         api.state.withLock { $0.isTokenGood = true }
         await screens.tokenChanged()
         _ = try #require(await state(states) { $0.knowledge == .known && !$0.isUnauthorized })
-        #expect(await state(details) { $0.value != nil }?.failure == nil)
+        // A list has given its summary before.
+        #expect(await state(details) { $0.isWhole }?.failure == nil)
         #expect(await !screens.isUnauthorized)
         #expect(api.state.withLock { $0.renewals } == 1)
         await screens.close()
