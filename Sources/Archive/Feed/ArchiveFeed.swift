@@ -14,6 +14,13 @@ package struct ArchiveFeed {
     /// Events of one transaction, but for the last run in it.
     package static let maximumBatchEvents = 10_000
 
+    /// What is to be read once more.
+    package struct Behind: Equatable, Sendable {
+        package let partition: PartitionName
+        package let generation: UInt32
+        package let range: Range<Int64>
+    }
+
     private struct Flight {
         let generation: UInt32
         let next: Int64
