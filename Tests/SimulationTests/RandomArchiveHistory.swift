@@ -3,9 +3,6 @@ import TestHarness
 
 /// A setting with an archive, and steps, from a seed.
 struct RandomArchiveHistory {
-    /// Not yet beyond these where logs are recreated or cut back: of 20,000 such histories some show faults of the live path.
-    private static let seedsWithLostLogs: UInt64 = 4_500
-
     private var numbers: SeededGenerator
     private(set) var setting = SimulationSetting()
     private(set) var steps: [SimulationStep] = []
@@ -16,10 +13,10 @@ struct RandomArchiveHistory {
 
     init(seed: UInt64) {
         numbers = SeededGenerator(seed: seed &* 0xA24B_AED4_963E_E407 &+ 11)
-        mayRecreate = numbers.isOne(in: 2) && seed < Self.seedsWithLostLogs
+        mayRecreate = numbers.isOne(in: 2)
         mayTrim = numbers.isOne(in: 4)
         mayCompact = numbers.isOne(in: 4)
-        mayCutBack = numbers.isOne(in: 4) && seed < Self.seedsWithLostLogs
+        mayCutBack = numbers.isOne(in: 4)
         setting.archive = numbers.isOne(in: 2) ? .shared : .ofEachNode
         setting.hasHonestStamps = !numbers.isOne(in: 4)
         setting.partitions = 1 + numbers.below(3)
