@@ -18,65 +18,70 @@ struct ErasingTests {
         }
     }
 
-    @Test func `a transaction of an erasure deletes no more than its rows, of whatever kind`() throws {
+    /// A writer with an account's events, and its database.
+    private static func withWriter(
+        _ account: String, _ numbers: Range<Int64>, _ body: (ArchiveWriter, Database) throws -> Void
+    ) throws {
         let folder = TemporaryFolder()
         defer { folder.remove() }
         let writer = try ArchiveWriter(path: folder.path("archive"), server: "S")
-        _ = try writer.append(.of(Self.events("ERASED", 0..<2500)))
-        let database = writer.database
-        let (people, waiting) = (3500, ArchiveWriter.maximumWaitingMarks)
-        let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(people))"
-        let sql = [
-            "INSERT INTO people \(numbers) SELECT i, 1, 'P' || i, x'00', 5 FROM n",
-            // Two things that all have read; the last came before the time of its stamp.
-            "INSERT INTO marks \(numbers) SELECT i, (SELECT min(id) + 1 FROM things), x'00', 5 FROM n",
-            "INSERT INTO marks \(numbers) SELECT i, (SELECT max(id) FROM things), x'00', 5 FROM n",
-            "INSERT INTO waiting SELECT 1, 'e', 'n' || id, id, x'00', 5 FROM people LIMIT \(waiting)",
-            "INSERT INTO types \(numbers) SELECT 1, 100 + i, 'T' || i FROM n",
-            "INSERT INTO streams \(numbers) SELECT 100 + i, 1, 'S' || i FROM n",
-        ]
-        for sql in sql { try database.execute(sql) }
-        var counts = ErasureCounts()
-        var changes: [Int64] = []
-        var more = true
-        while more {
-            let before = try writer.first("SELECT total_changes()", []) ?? 0
-            let step = try writer.erase(Account("ERASED"), until: .max)
-            changes.append(try (writer.first("SELECT total_changes()", []) ?? 0) - before)
-            counts.events += step.counts.events
-            counts.marks += step.counts.marks
-            more = step.more
-        }
-        // For an event at most four rows are written; and some say how far it is.
-        #expect(changes.allSatisfy { $0 <= 4 * Int64(ArchiveWriter.rowsOfStep) + 10 }, "\(changes)")
-        #expect(counts.events == 2500 && counts.marks == 3 * people + waiting)
-        for table in [
-            "accounts", "streams", "types", "things", "people", "waiting", "marks", "events", "history", "early",
-        ] {
-            #expect(try database.rows("SELECT count(*) FROM \(table)") == [[.integer(0)]], "\(table)")
+        _ = try writer.append(.of(events(account, numbers)))
+        try body(writer, writer.database)
+    }
+
+    @Test func `a transaction of an erasure deletes no more than its rows, of whatever kind`() throws {
+        try Self.withWriter("ERASED", 0..<2500) { writer, database in
+            let (people, waiting) = (3500, ArchiveWriter.maximumWaitingMarks)
+            let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(people))"
+            let sql = [
+                "INSERT INTO people \(numbers) SELECT i, 1, 'P' || i, x'00', 5 FROM n",
+                // Two things that all have read; the last came before the time of its stamp.
+                "INSERT INTO marks \(numbers) SELECT i, (SELECT min(id) + 1 FROM things), x'00', 5 FROM n",
+                "INSERT INTO marks \(numbers) SELECT i, (SELECT max(id) FROM things), x'00', 5 FROM n",
+                "INSERT INTO waiting SELECT 1, 'e', 'n' || id, id, x'00', 5 FROM people LIMIT \(waiting)",
+                "INSERT INTO types \(numbers) SELECT 1, 100 + i, 'T' || i FROM n",
+                "INSERT INTO streams \(numbers) SELECT 100 + i, 1, 'S' || i FROM n",
+            ]
+            for sql in sql { try database.execute(sql) }
+            var counts = ErasureCounts()
+            var changes: [Int64] = []
+            var more = true
+            while more {
+                let before = try writer.first("SELECT total_changes()", []) ?? 0
+                let step = try writer.erase(Account("ERASED"), until: .max)
+                changes.append(try (writer.first("SELECT total_changes()", []) ?? 0) - before)
+                counts.events += step.counts.events
+                counts.marks += step.counts.marks
+                more = step.more
+            }
+            // For an event at most four rows are written; and some say how far it is.
+            #expect(changes.allSatisfy { $0 <= 4 * Int64(ArchiveWriter.rowsOfStep) + 10 }, "\(changes)")
+            #expect(counts.events == 2500 && counts.marks == 3 * people + waiting)
+            for table in [
+                "accounts", "streams", "types", "things", "people", "waiting", "marks", "events", "history", "early",
+            ] {
+                #expect(try database.rows("SELECT count(*) FROM \(table)") == [[.integer(0)]], "\(table)")
+            }
         }
     }
 
     @Test func `a transaction of a sweep deletes no more than its rows, of whatever kind`() throws {
-        let folder = TemporaryFolder()
-        defer { folder.remove() }
-        let writer = try ArchiveWriter(path: folder.path("archive"), server: "S")
-        _ = try writer.append(.of(Self.events("A", 0..<1500)))
-        let database = writer.database
-        let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3500)"
-        try database.execute("INSERT INTO people \(numbers) SELECT i, 1, 'P' || i, x'00', 5 FROM n")
-        try database.execute("INSERT INTO marks \(numbers) SELECT i, (SELECT max(id) FROM things), x'00', 5 FROM n")
-        try writer.keep(from: 10_000)
-        var changes: [Int64] = []
-        var more = true
-        while more {
-            let before = try writer.first("SELECT total_changes()", []) ?? 0
-            more = try writer.sweep()
-            changes.append(try (writer.first("SELECT total_changes()", []) ?? 0) - before)
-        }
-        #expect(changes.allSatisfy { $0 <= 4 * Int64(ArchiveWriter.rowsOfStep) + 10 }, "\(changes)")
-        for table in ["accounts", "streams", "types", "things", "people", "marks", "events", "history", "early"] {
-            #expect(try database.rows("SELECT count(*) FROM \(table)") == [[.integer(0)]], "\(table)")
+        try Self.withWriter("A", 0..<1500) { writer, database in
+            let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3500)"
+            try database.execute("INSERT INTO people \(numbers) SELECT i, 1, 'P' || i, x'00', 5 FROM n")
+            try database.execute("INSERT INTO marks \(numbers) SELECT i, (SELECT max(id) FROM things), x'00', 5 FROM n")
+            try writer.keep(from: 10_000)
+            var changes: [Int64] = []
+            var more = true
+            while more {
+                let before = try writer.first("SELECT total_changes()", []) ?? 0
+                more = try writer.sweep()
+                changes.append(try (writer.first("SELECT total_changes()", []) ?? 0) - before)
+            }
+            #expect(changes.allSatisfy { $0 <= 4 * Int64(ArchiveWriter.rowsOfStep) + 10 }, "\(changes)")
+            for table in ["accounts", "streams", "types", "things", "people", "marks", "events", "history", "early"] {
+                #expect(try database.rows("SELECT count(*) FROM \(table)") == [[.integer(0)]], "\(table)")
+            }
         }
     }
 
@@ -139,7 +144,7 @@ struct ErasingTests {
             try reader.execute("BEGIN")
             _ = try reader.rows("SELECT count(*) FROM events")
             _ = try await store.erase(Account("ERASED"), until: .max)
-            #expect(await Self.error { try await store.overwrite() } == .stillRead)
+            #expect(await TestStore.error { try await store.overwrite() } == .stillRead)
             try body()
             try reader.execute("COMMIT")
         }
@@ -161,15 +166,6 @@ struct ErasingTests {
         try await store.overwrite()
         #expect(try !TestStore.files(of: copy, contain: "CRASH"))
         await store.close()
-    }
-
-    private static func error(_ body: () async throws -> Void) async -> ArchiveError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error as? ArchiveError
-        }
     }
 
     @Test func `what is written after an erasure brings nothing of it back`() async throws {

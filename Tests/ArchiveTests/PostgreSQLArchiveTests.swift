@@ -16,15 +16,6 @@ import Testing
         range.map { .init(account, "incident", "I\($0 % 50)", "made", offset: Int64($0), stamp: 1000 + Int64($0)) }
     }
 
-    static func error(_ body: () async throws -> Void) async -> ArchiveError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error as? ArchiveError
-        }
-    }
-
     static func open(
         _ uri: String, server: String = "S", milliseconds: UInt64 = TestStore.patientMilliseconds,
         idleMilliseconds: UInt64 = TestStore.idleMilliseconds, askMilliseconds: UInt64 = 5_000,
@@ -49,11 +40,11 @@ import Testing
         _ = try await opened[0].append(.of(Self.events(0..<3)))
         #expect(try await opened[3].page(PageQuery("A")).events.count == 3)
         for store in opened { await store.close() }
-        let refused = await Self.error { _ = try await Self.open(uri, server: "T") }
+        let refused = await TestStore.error { _ = try await Self.open(uri, server: "T") }
         #expect(refused == .otherServer(found: "S", wanted: "T"))
         let session = PostgreSQLServer.session(uri)
         try session.run { try $0.command("UPDATE livegate_schema SET version = 99") }
-        let newer = await Self.error { _ = try await Self.open(uri) }
+        let newer = await TestStore.error { _ = try await Self.open(uri) }
         #expect(newer == .otherSchema(found: 99, wanted: PostgreSQLSchema.version))
         try session.run { try $0.command("UPDATE livegate_schema SET version = \(PostgreSQLSchema.version)") }
         let again = try await Self.open(uri)
@@ -72,7 +63,7 @@ import Testing
             )
             try connection.command("ALTER DATABASE \(name) SET search_path = public, pg_catalog")
         }
-        #expect(await Self.error { _ = try await Self.open(uri) } == .pooled)
+        #expect(await TestStore.error { _ = try await Self.open(uri) } == .pooled)
         let tables = try PostgreSQLServer.session(uri).run {
             try $0.run("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'livegate%'").integer(0, 0)
         }

@@ -60,7 +60,7 @@ import Testing
             #expect(claimed.map(\.next) == [10])
             _ = try await other.append(.of(PostgreSQLArchiveTests.events(10..<12), from: 10))
         } then: { holder in
-            let late = await PostgreSQLArchiveTests.error {
+            let late = await TestStore.error {
                 _ = try await holder.append(.of(PostgreSQLArchiveTests.events(10..<20), from: 10))
             }
             guard case .unavailable? = late else {

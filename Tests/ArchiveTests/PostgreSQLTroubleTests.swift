@@ -29,7 +29,7 @@ import Testing
 
     /// Whether it is refused for want of a server.
     private static func isAway(_ body: () async throws -> Void) async -> Bool {
-        if case .unavailable? = await PostgreSQLArchiveTests.error(body) { true } else { false }
+        if case .unavailable? = await TestStore.error(body) { true } else { false }
     }
 
     /// Everything that was stored is there, and it goes on.
@@ -127,17 +127,17 @@ import Testing
                 try server.cutSessions(of: uri)
             }
             try set("on")
-            _ = await PostgreSQLArchiveTests.error { _ = try await store.claim(Self.partition) }
+            _ = await TestStore.error { _ = try await store.claim(Self.partition) }
             let events = PostgreSQLArchiveTests.events(10..<12)
             let refused = try await TestStore.value {
-                await PostgreSQLArchiveTests.error { _ = try await store.append(.of(events, from: 10)) }
+                await TestStore.error { _ = try await store.append(.of(events, from: 10)) }
             } until: {
                 $0 == .readOnly
             }
             #expect(refused == .readOnly)
             let id = ArchiveID(stamp: 1003, topic: 0, partition: 0, offset: 0, check: 0)
             #expect(
-                await PostgreSQLArchiveTests.error { _ = try await store.mark(ReadMark("A", "P", nil, upTo: id)) }
+                await TestStore.error { _ = try await store.mark(ReadMark("A", "P", nil, upTo: id)) }
                     == .readOnly)
             #expect(try await store.page(PageQuery("A")).events.count == 10)
             try set("off")

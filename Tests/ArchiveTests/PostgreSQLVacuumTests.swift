@@ -49,7 +49,7 @@ struct VacuumPassTests {
         try blocking.run { try $0.command("BEGIN; LOCK TABLE livegate_people IN SHARE UPDATE EXCLUSIVE MODE") }
         #expect(try await store.erase(Account("A"), until: 1010).events == 10)
         func overwrite() -> Task<ArchiveError?, Never> {
-            Task { await PostgreSQLArchiveTests.error { try await store.overwrite() } }
+            Task { await TestStore.error { try await store.overwrite() } }
         }
         /// Of the session whose vacuum waits; 0: none does.
         func waiting() throws -> Int64 {

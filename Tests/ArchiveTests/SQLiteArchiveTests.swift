@@ -22,15 +22,6 @@ struct SQLiteArchiveTests {
         }
     }
 
-    private static func error(_ body: () async throws -> Void) async -> ArchiveError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error as? ArchiveError
-        }
-    }
-
     // MARK: - Plans
 
     /// Tables of one row, or of one row for each partition, are read as a whole.
@@ -90,7 +81,7 @@ struct SQLiteArchiveTests {
             let store = try await SQLiteArchive.open(path: path, server: "S")
             _ = try await store.append(.of(Self.events(3)))
             await store.close()
-            let refused = await Self.error { _ = try await SQLiteArchive.open(path: path, server: "T") }
+            let refused = await TestStore.error { _ = try await SQLiteArchive.open(path: path, server: "T") }
             #expect(refused == .otherServer(found: "S", wanted: "T"))
             let same = try await SQLiteArchive.open(path: path, server: "S")
             #expect(try await same.page(PageQuery("A")).events.count == 3)
@@ -99,7 +90,7 @@ struct SQLiteArchiveTests {
                 let database = try Database(path: path)
                 try database.execute("PRAGMA user_version = 99")
             }
-            let newer = await Self.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
+            let newer = await TestStore.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
             #expect(newer == .otherSchema(found: 99, wanted: ArchiveSchema.version))
             try Database.remove(path: path)
             do {
@@ -107,7 +98,7 @@ struct SQLiteArchiveTests {
                 try database.execute("CREATE TABLE mine (a TEXT)")
             }
             let before = try Data(contentsOf: URL(fileURLWithPath: path))
-            let foreign = await Self.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
+            let foreign = await TestStore.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
             #expect(foreign == .notAnArchive(path))
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
         }
@@ -128,7 +119,7 @@ struct SQLiteArchiveTests {
                 let start = round == 0 ? 0 : random.below(whole.count - 600)
                 for index in start..<(start + (round == 0 ? 16 : 600)) { damaged[index] = UInt8(random.below(256)) }
                 try damaged.write(to: URL(fileURLWithPath: path))
-                let error = await Self.error { try await Self.readAll(path) }
+                let error = await TestStore.error { try await Self.readAll(path) }
                 if case .corrupt = error { corrupt += 1 }
                 if round == 0 { #expect(corrupt == 1) }
                 try Database.remove(path: path)
@@ -197,7 +188,7 @@ struct SQLiteArchiveTests {
             let pages = try writer.first("PRAGMA page_count", []) ?? 0
             _ = try writer.database.rows("PRAGMA max_page_count = \(pages + 2)")
             let many = Self.events(5000)
-            let full = await Self.error {
+            let full = await TestStore.error {
                 do { _ = try writer.append(.of(many)) } catch { throw ArchiveError(error) }
             }
             #expect(full == .full)
@@ -252,15 +243,15 @@ struct SQLiteArchiveTests {
             let store = try await SQLiteArchive.open(path: path, server: "S")
             let outcomes = await withTaskGroup(of: ArchiveError?.self) { group in
                 for _ in 0..<5000 {
-                    group.addTask { await Self.error { _ = try await store.page(PageQuery("A")) } }
+                    group.addTask { await TestStore.error { _ = try await store.page(PageQuery("A")) } }
                 }
                 return await group.reduce(into: [ArchiveError?]()) { $0.append($1) }
             }
             let refusal = ArchiveError.overloaded(maximumWaiting: SQLiteArchive.maximumWaiting)
             #expect(outcomes.allSatisfy { $0 == nil || $0 == refusal } && outcomes.contains(nil))
             await store.close()
-            #expect(await Self.error { _ = try await store.page(PageQuery("A")) } == .closed)
-            #expect(await Self.error { _ = try await store.append(.of([])) } == .closed)
+            #expect(await TestStore.error { _ = try await store.page(PageQuery("A")) } == .closed)
+            #expect(await TestStore.error { _ = try await store.append(.of([])) } == .closed)
         }
     }
 
@@ -294,7 +285,7 @@ struct SQLiteArchiveTests {
             try reader.execute("BEGIN")
             let before = try reader.rows("SELECT count(*) FROM events")
             #expect(try await store.erase(Account("ERASED"), until: .max).events == 4000)
-            #expect(await Self.error { try await store.overwrite() } == .stillRead)
+            #expect(await TestStore.error { try await store.overwrite() } == .stillRead)
             #expect(try reader.rows("SELECT count(*) FROM events") == before)
             try reader.execute("COMMIT")
             #expect(try await store.isToBeOverwritten())
@@ -327,7 +318,7 @@ struct SQLiteArchiveTests {
             let database = try Database(path: path)
             #expect(try database.rows("PRAGMA user_version") == [[.integer(ArchiveSchema.version)]])
             try database.execute("PRAGMA user_version = 0")
-            let none = await Self.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
+            let none = await TestStore.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
             #expect(none == .otherSchema(found: 0, wanted: ArchiveSchema.version))
         }
     }

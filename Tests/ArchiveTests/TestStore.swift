@@ -73,6 +73,16 @@ enum TestStore {
         return value
     }
 
+    /// What it is refused with; nil: it is not, or with something else.
+    static func error(_ body: () async throws -> Void) async -> ArchiveError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? ArchiveError
+        }
+    }
+
     /// Sweeps until nothing is left.
     static func sweep(_ store: any ArchiveStore) async throws {
         // A pass that has begun may be over before what was let go since.
