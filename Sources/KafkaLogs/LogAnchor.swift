@@ -45,7 +45,7 @@ struct LogAnchor: Sendable, Equatable {
     /// next change come before, only the first is compared.
     var handover: RecordMark?
     /// Another broker leads than when reading began, and no record was known by which it could be told whether it has the same log:
-    /// until its log start was asked for.
+    /// until its log start shows it.
     var isStartOpen = false
 
     init(next: Int64, newest: Witness? = nil, last: RecordMark? = nil, broker: Int32? = nil) {

@@ -54,8 +54,10 @@ extension LogTracker {
 
     /// Whether a new leader has yet to show that it has what was read from another: an id that is the same does not say so.
     private func isHandoverOpen(_ check: Refresh.Check, _ partition: TrackedPartition) -> Bool {
-        guard !isEmbedded, !check.isHandoverKept else { return false }
-        return check.anchor.handover != nil || check.anchor.isStartOpen || check.anchor.broker != partition.leader
+        guard !isEmbedded else { return false }
+        if check.anchor.handover != nil, !check.isHandoverKept { return true }
+        if check.anchor.isStartOpen, !check.isStartKept { return true }
+        return check.anchor.broker != partition.leader && !check.isHandoverKept && !check.isStartKept
     }
 
     mutating func askFloors(_ now: Moment) -> Probe? {
@@ -114,7 +116,7 @@ extension LogTracker {
         if logStart < opening.logStart {
             refresh?.checks[index].verdict = .broken
         } else if logStart >= opening.start || check.anchor.last != nil {
-            refresh?.checks[index].isHandoverKept = true
+            refresh?.checks[index].isStartKept = true
         }
     }
 
@@ -216,10 +218,11 @@ extension LogTracker {
         if let again = askBrokenTopicIDs(broken, now) { return again }
         for check in refresh.checks where isOfNow(check) {
             guard var partition = self[check.name], partition.opening != nil else { continue }
-            if check.isHandoverKept {
-                if partition.anchor.handover == check.anchor.handover { partition.anchor.handover = nil }
-                partition.anchor.isStartOpen = false
-                if partition.anchor.last == check.anchor.handover { partition.anchor.confirm(leader: partition.leader) }
+            if check.isHandoverKept, partition.anchor.handover == check.anchor.handover { partition.anchor.handover = nil }
+            if check.isStartKept { partition.anchor.isStartOpen = false }
+            let isShown = (check.isHandoverKept || check.isStartKept) && !isHandoverOpen(check, partition)
+            if isShown, partition.anchor.last == check.anchor.handover {
+                partition.anchor.confirm(leader: partition.leader)
             }
             switch check.verdict {
             case .holds where !broken.contains(Int(check.name.topic)) && !isHandoverOpen(check, partition):

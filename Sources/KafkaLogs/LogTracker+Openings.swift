@@ -90,7 +90,10 @@ extension LogTracker {
         for (name, answers) in refresh.openings.sorted(by: { $0.key < $1.key }) {
             // Retention moved the start meanwhile, or its record did not come: in the next refresh.
             if answers.first == .outOfRange { continue }
-            if answers.first == .silent || answers.before == .silent, isFirstRecordWanted(name) { continue }
+            if answers.first == .silent || answers.before == .silent {
+                self[name]?.failedFirstRecords += 1
+                if isFirstRecordWanted(name) { continue }
+            }
             // Whoever told the end has another log than who leads now.
             if answers.endsBeforeStart { continue }
             open(name, answers, asked: refresh.openingsBegan, now)

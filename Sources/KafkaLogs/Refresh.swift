@@ -34,7 +34,10 @@ struct Refresh {
         var questions: (floor: Int64?, witness: Int64?) = (nil, nil)
         var answers: LogCheck.Answers
         var verdict = LogCheck.Verdict.open
+        /// The leader has the record that was read last from another.
         var isHandoverKept = false
+        /// Its log begins where that of the one before did, or behind, so that nothing can be missing before our start.
+        var isStartKept = false
         /// What was found where the last record was read.
         var found: RecordAnswer?
     }
@@ -149,11 +152,9 @@ extension LogTracker {
         case (.windowStarts(let names), .offsets(let answers)): return receiveWindowStarts(names, answers, now)
         case (.firstRecords(let names), .records(let answers)):
             for (name, answer) in zip(names, answers) { refresh?.openings[name]?.first = answer }
-            for (name, answer) in zip(names, answers) where answer == .silent { self[name]?.failedFirstRecords += 1 }
             return askRecordsBefore(1, now)
         case (.recordsBefore(let names, let distance), .records(let answers)):
             for (name, answer) in zip(names, answers) { refresh?.openings[name]?.before = answer }
-            for (name, answer) in zip(names, answers) where answer == .silent { self[name]?.failedFirstRecords += 1 }
             return askRecordsBefore(distance + 1, now)
         case (.recordsBehind(let questions), .records(let answers)): return receiveBehind(questions, answers, now)
         default: preconditionFailure("an answer to something that was not asked: \(step)")

@@ -72,6 +72,24 @@ import Testing
         #expect(node.facts()?.known ?? 0 > proved ?? 0)
     }
 
+    @Test func `after two leader changes both the log start and the last record have to be shown`() {
+        var node = TestNode(brokers: 3, window: 10_000, ids: true)
+        Before.deleted.prepare(&node)
+        node.refresh()
+        let proved = node.facts()?.known ?? 0
+        // Two changes behind one another: nothing was known of the log at the first, and a record of its leader at the second.
+        node.broker.setLeader(0, 0, 2)
+        node.write(10)
+        node.drain()
+        node.broker.setLeader(0, 0, 3)
+        node.broker.damage(0, 0, 4)
+        for _ in 0..<2 { node.refresh() }
+        #expect(node.facts()?.known == proved && node.resyncs == [])
+        node.broker.damage(0, 0, 4, false)
+        node.refresh()
+        #expect(node.facts()?.known ?? 0 > proved && node.resyncs == [])
+    }
+
     @Test func `a leader that has the last record is asked for it once`() {
         var node = node
         node.broker.setLeader(0, 0, 2)
