@@ -108,7 +108,7 @@ extension Connection {
     /// - Returns: false where that user has as many as it may: the connection is to end.
     func rest(_ reading: RequestReading, of identity: Identity?) -> Bool {
         guard let identity, let subject = SubjectKey(identity.account, identity.subject),
-            !loop.policy.balancer.trusted.contains(peer)
+            AddressKey(peer) != nil, !loop.policy.balancer.trusted.contains(peer)
         else { return true }
         guard loop.places.rest(subject) else { return false }
         reading.idleSubject = subject

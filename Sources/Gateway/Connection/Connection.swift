@@ -147,12 +147,13 @@ final class Connection {
         if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finishIdle() }
     }
 
-    /// An answer has left and the client may ask again, or has asked ahead already. Who was never let in, or is just refused, has no more time for that than a newcomer: whoever may open connections could else keep them without a token.
+    /// An answer has left and the client may ask again, or has asked ahead already. Whom this answer did not let in (a preflight lets in
+    /// nobody) has no more time for that than a newcomer: whoever may open connections could else keep them without a token.
     private func awaitNextRequest(_ answered: Answering) {
         id.turn &+= 1
         answerFields = loop.admission.browsers.crossOrigin.commonFields
         let isIdle = answered.early.count == 0
-        let staysIdle = isIdle && wasAdmitted && !answered.isRefusal
+        let staysIdle = isIdle && answered.identity != nil && !answered.isRefusal
         let limit = staysIdle ? ConnectionLoop.idleRequestMilliseconds : loop.policy.handshakeTimeoutMilliseconds
         let reading = awaitRequest(within: limit)
         reading.isIdle = isIdle
