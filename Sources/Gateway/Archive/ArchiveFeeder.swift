@@ -105,8 +105,10 @@ actor ArchiveFeeder {
         await running?.value
         ticking?.cancel()
         access.close()
-        await store?.close()
+        let closing = store
+        // What is under way is no trouble of one that is open.
         store = nil
+        await closing?.close()
         await overwriting?.value
     }
 
