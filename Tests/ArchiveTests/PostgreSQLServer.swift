@@ -45,8 +45,11 @@ final class PostgreSQLServer: Sendable {
 
     /// Returns when it answers.
     func start() throws {
+        // Nobody else removes the folder of a server that lives as long as its process.
         let script = """
+            test=$PPID folder=$1; shift
             "$@" >"$0" 2>&1 & server=$!; cat >/dev/null; kill -QUIT $server 2>/dev/null; wait $server
+            case $(ps -o state= -p $test) in ''|Z*) rm -rf "$folder" ;; esac
             """
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -54,7 +57,7 @@ final class PostgreSQLServer: Sendable {
             "postgres", "-D", folder.path("data"), "-k", folder.path, "-c", "listen_addresses=", "-c", "fsync=off",
             "-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "autovacuum_naptime=1",
         ])
-        process.arguments = ["-c", script, folder.path("log")] + server
+        process.arguments = ["-c", script, folder.path("log"), folder.path] + server
         let pipe = Pipe()
         process.standardInput = pipe
         try process.run()
