@@ -56,9 +56,10 @@ def test_what_is_erased_leaves_no_byte_in_the_file(erasing, archive, tell):
         line = door.wait_for_log(ERASED)
         assert (line["account"], line["events"]) == ("SECRETACCOUNT", 1)
         eventually(lambda: not archive.has("SECRETACCOUNT") and not archive.has("secret-thing"), 60)
-    tell(["kept"], account="PACC2")
+    # The first of its log: what is read once more stands behind a record that was stored.
     tell(["secret-thing"], account="SECRETACCOUNT")
-    archive.wait_for(["kept", "secret-thing"])
+    tell(["kept"], account="PACC2")
+    archive.wait_for(["secret-thing", "kept"])
     erase()
     assert archive.ids == ["kept"]
     # After it the account goes on.
