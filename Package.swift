@@ -3,18 +3,23 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .strictMemorySafety(), .treatAllWarnings(as: .error)]
 
+/// A package that asks for a version, a branch or a revision of this one may not be given unsafe flags. Its checkout of this
+/// package stands in a folder of this name, of `swift build` and of Xcode; `no` stands for such a checkout.
+let mayHaveUnsafeFlags =
+    Context.environment["LIVEGATE_UNSAFE_FLAGS"] != "no"
+    && Context.packageDirectory.split(separator: "/").dropLast().last != "checkouts"
+
 /// For targets on the way of each record and each message: no checks of exclusive access while the program runs. They took
 /// 11 % of the instructions of mapping a record and keeping its event, and a delivery made twelve of them in the reactor,
 /// the transport and the gateway. Debug builds, and so the tests, keep them.
 let hot: [SwiftSetting] =
-    strict + [
-        .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
-    ]
+    mayHaveUnsafeFlags
+    ? strict + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))] : strict
 
 /// Optimised in debug builds too: what thousands of simulated histories go through, and what scans every source. `no` leaves it
 /// out, where a build costs more than its tests gain.
 let optimized: [SwiftSetting] =
-    Context.environment["LIVEGATE_OPTIMIZED"] == "no" ? [] : [.unsafeFlags(["-O"])]
+    Context.environment["LIVEGATE_OPTIMIZED"] == "no" || !mayHaveUnsafeFlags ? [] : [.unsafeFlags(["-O"])]
 
 /// A header and a module map over a C library that pkg-config finds.
 func system(_ name: String, pkgConfig: String, apt: String...) -> Target {
