@@ -117,7 +117,8 @@ let package = Package(
         // Protocol cores: no I/O.
         core("HTTP"),
         core("Balancer"),
-        core("WebSocket", "CZlib", settings: hot),
+        core("CloseCodes"),
+        core("WebSocket", "CZlib", "CloseCodes", settings: hot),
         // With optimisation in every build: its tests go through 100,000 histories, in half a minute without and 5 s with it.
         .target(
             name: "LiveUpdates", dependencies: ["CSimdJSON", "KafkaLogs"],

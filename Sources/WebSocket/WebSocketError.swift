@@ -1,3 +1,6 @@
+// Whoever closes a WebSocket or is closed needs them.
+@_exported import CloseCodes
+
 /// Why a connection was failed (RFC 6455 §7.1.7): the rule that the peer broke, with what it sent.
 package enum WebSocketError: Error, Equatable, Sendable {
     case reservedBits(UInt8)

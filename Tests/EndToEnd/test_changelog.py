@@ -15,7 +15,7 @@ NOBODY = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "
 for role in ("AUTHOR", "COMMITTER"):
     NOBODY |= {f"GIT_{role}_NAME": "Nobody", f"GIT_{role}_EMAIL": "nobody@localhost"}
 SETTINGS, METRICS = "Sources/GatewaySettings/LimitsTable.swift", "Sources/Gateway/Admin/MetricTable.swift"
-CODES = "Sources/WebSocket/CloseCode.swift"
+CODES = "Sources/CloseCodes/CloseCode.swift"
 
 
 class History:

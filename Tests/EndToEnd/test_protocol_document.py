@@ -72,7 +72,7 @@ def test_it_has_every_refusal_with_its_status():
 
 
 def test_it_has_every_close_code():
-    source = (ROOT / "Sources/WebSocket/CloseCode.swift").read_text()
+    source = (ROOT / "Sources/CloseCodes/CloseCode.swift").read_text()
     numbers = dict(re.findall(r"static let (\w+) = CloseCode\(rawValue: (\d+)\)", source))
     known = {numbers[name] for name in re.findall(r"Row\(code: \.(\w+),", source)}
     assert len(known) >= 15 and {code for cell, _ in rows("### Close codes") for code in cell.split(", ")} == known

@@ -17,7 +17,7 @@ RULE = "Tests/Runner/changelog.py"
 TABLES = {
     "Sources/GatewaySettings/*.swift": ("setting", r'Setting\(\s*"([a-z_.]+)",.*?default:\s*"([^"]*)"'),
     "Sources/Gateway/Admin/Metric*.swift": ("metric", r'"(livegate_[a-z_]+)"()'),
-    "Sources/WebSocket/CloseCode.swift": ("close code", r'CloseCode\(rawValue: (\d+)\)()'),
+    "Sources/CloseCodes/CloseCode.swift": ("close code", r'CloseCode\(rawValue: (\d+)\)()'),
     "Sources/HTTP/RefusalCode.swift": ("refusal", r'case \w+ = "([a-z_]+)"()'),
 }
 

@@ -7,7 +7,8 @@ struct ImportTests {
     static let allowed: [String: Set<String>] = [
         "HTTP": [],
         "Balancer": [],
-        "WebSocket": ["CZlib"],
+        "CloseCodes": [],
+        "WebSocket": ["CZlib", "CloseCodes"],
         "KafkaLogs": [],
         "LiveUpdates": ["CSimdJSON", "KafkaLogs"],
         "Reactor": ["CLinux", "Glibc", "Dispatch", "Synchronization"],
