@@ -159,7 +159,7 @@ let package = Package(
         // Optimised in every build, for tests that go through 100,000 histories.
         core("LiveState", settings: strict + optimized),
         core(
-            "LiveClient", "LiveState", "SQLite", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport",
+            "LiveClient", "LiveState", "SQLite", "CloseCodes", "HTTP", "WebSocket", "Reactor", "TLS", "Transport",
             "CLinux"),
 
         program(
@@ -236,7 +236,9 @@ let package = Package(
         .testTarget(
             name: "LiveStateTests", dependencies: ["LiveState", "TestHarness"],
             swiftSettings: strict + optimized),
-        tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
+        tests(
+            "LiveClientTests", "LiveClient", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS", "Transport",
+            "TestHarness"),
         tests("LiveboardTests", "liveboard", "LiveClient", "LiveState", "Terminal", "TestHarness"),
         tests("LivecatTests", "livecat", "Terminal", "LiveClient", "LiveState", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.

@@ -1,6 +1,5 @@
 import HTTP
 import LiveState
-import LiveUpdates
 import Reactor
 import WebSocket
 
@@ -160,8 +159,7 @@ extension ServerAnswer {
     var problemDetail: String? { problem("detail") }
 
     private func problem(_ member: String) -> String? {
-        let limits = JSONLimits(maximumBytes: 1 << 16, maximumDepth: 16)
-        return (try? JSONDocument(body, limits: limits))?.root.text(member)
+        JSONNode(body, maximumBytes: 1 << 16)?.text(member)
     }
 }
 

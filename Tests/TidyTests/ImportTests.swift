@@ -36,7 +36,7 @@ struct ImportTests {
         ],
         "LiveState": [],
         "LiveClient": [
-            "LiveState", "SQLite", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc",
+            "LiveState", "SQLite", "CloseCodes", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "CLinux", "Glibc",
             "Synchronization",
         ],
         "livegate": [

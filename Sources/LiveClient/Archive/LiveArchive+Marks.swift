@@ -1,5 +1,4 @@
 import LiveState
-import LiveUpdates
 
 // Read marks as deferrable actions: shown at once, kept on the device, sent when there is a network. A mark is a status of the kind
 // "read" of its thing, whose value is the event that was read last; so the last one wins, and one is sent for many.
@@ -24,8 +23,8 @@ extension LiveActions {
 extension ReadMark {
     /// The mark that a deferrable action of the kind ``LiveActions/readKind`` is; nil: the id is none of ``actionID(of:)``.
     public init?(actionID: String, value: String) {
-        let limits = JSONLimits(maximumBytes: 1 << 16, maximumDepth: 2)
-        guard let names = (try? JSONDocument(Array(actionID.utf8), limits: limits))?.root.elements?.map(\.string) else {
+        let document = JSONNode(Array(actionID.utf8), maximumBytes: 1 << 16, maximumDepth: 2)
+        guard let names = document?.elements?.map(\.string) else {
             return nil
         }
         switch names.count {
@@ -41,9 +40,9 @@ extension ReadMark {
     public static func actionID(of thing: Thing?) -> String {
         guard let thing else { return "[]" }
         var bytes = Array("[".utf8)
-        WireMessage.appendString(thing.entity, to: &bytes)
+        JSONWriting.append(thing.entity, to: &bytes)
         bytes.append(UInt8(ascii: ","))
-        WireMessage.appendString(thing.id, to: &bytes)
+        JSONWriting.append(thing.id, to: &bytes)
         return String(decoding: bytes + [UInt8(ascii: "]")], as: UTF8.self)
     }
 }

@@ -1,5 +1,4 @@
 import LiveState
-import LiveUpdates
 
 /// A page of an account's past.
 public struct ArchivePage: Sendable, Equatable {
@@ -64,7 +63,7 @@ public struct InboxPage: Sendable, Equatable, Codable {
 // MARK: - Reading
 
 /// Nothing that a page holds is larger than this: 500 events with names as long as they may be are less than half of a MiB.
-private let pageLimits = JSONLimits(maximumBytes: SyncAnswer.maximumBytes, maximumDepth: 16)
+private let maximumPageBytes = SyncAnswer.maximumBytes
 
 extension ArchivePage {
     /// Reads what `/archive/v1` has answered; nil for anything else.
@@ -72,7 +71,7 @@ extension ArchivePage {
     /// - Returns: the page, and its events as they stand in the answer.
     package static func read(_ answer: ServerAnswer) -> (page: ArchivePage, lines: [[UInt8]])? {
         guard answer.status == 200, let (root, elements) = answer.page("events"),
-            let more = (try? root.member("more"))?.bool, let gaps = (try? root.member("gaps"))?.elements
+            let more = root.member("more")?.bool, let gaps = root.member("gaps")?.elements
         else { return nil }
         var page = ArchivePage(events: [], more: more, at: root.cursor)
         for element in elements {
@@ -84,7 +83,7 @@ extension ArchivePage {
             let (from, to) = (gap.number("from") ?? 0, gap.number("to"))
             page.gaps.append(ArchiveGap(from: Milliseconds(from), to: to.map(Milliseconds.init)))
         }
-        return (page, elements.map { Array($0.source.utf8) })
+        return (page, elements.map { Array($0.source) })
     }
 }
 
@@ -94,7 +93,7 @@ extension InboxPage {
     /// - Returns: the page, and its things as they stand in the answer.
     package static func read(_ answer: ServerAnswer) -> (page: InboxPage, lines: [[UInt8]])? {
         guard answer.status == 200, let (root, elements) = answer.page("things"),
-            let more = (try? root.member("more"))?.bool, let at = root.cursor,
+            let more = root.member("more")?.bool, let at = root.cursor,
             let unreadThings = root.number("unread_things")
         else { return nil }
         var page = InboxPage(things: [], unreadThings: unreadThings, more: more, at: at)
@@ -105,7 +104,7 @@ extension InboxPage {
             }
             page.things.append(InboxThing(last: event, unread: unread))
         }
-        return (page, elements.map { Array($0.source.utf8) })
+        return (page, elements.map { Array($0.source) })
     }
 }
 
@@ -115,9 +114,9 @@ extension ReadMark {
         var bytes: [UInt8] = []
         func add(_ name: String, _ value: String) {
             bytes.append(UInt8(ascii: bytes.isEmpty ? "{" : ","))
-            WireMessage.appendString(name, to: &bytes)
+            JSONWriting.append(name, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
-            WireMessage.appendString(value, to: &bytes)
+            JSONWriting.append(value, to: &bytes)
         }
         if let thing {
             add("ent", thing.entity)
@@ -130,10 +129,10 @@ extension ReadMark {
 
 extension ServerAnswer {
     /// The document, and what its list of this name holds.
-    fileprivate func page(_ list: String) -> (root: JSONValue, elements: [JSONValue])? {
-        guard !isTruncated, let root = try? JSONDocument(body, limits: pageLimits).root,
-            let elements = (try? root.member(list))?.elements
+    fileprivate func page(_ list: String) -> (root: JSONNode, elements: [JSONNode])? {
+        guard !isTruncated, let root = JSONNode(body, maximumBytes: maximumPageBytes),
+            let elements = root.member(list)?.elements
         else { return nil }
-        return (root, Array(elements))
+        return (root, elements)
     }
 }

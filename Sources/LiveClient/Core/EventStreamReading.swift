@@ -1,5 +1,4 @@
 import HTTP
-import LiveUpdates
 import WebSocket
 
 /// Reads the body of an event stream into the messages that a WebSocket would have carried.
@@ -57,7 +56,7 @@ struct EventStreamReading {
             return Array("{\"changed\":true,".utf8) + event.data.dropFirst()
         }
         var bytes: [UInt8] = [UInt8(ascii: "{")]
-        WireMessage.appendString(String(decoding: event.name, as: UTF8.self), to: &bytes)
+        JSONWriting.append(String(decoding: event.name, as: UTF8.self), to: &bytes)
         return bytes + [UInt8(ascii: ":")] + event.data + [UInt8(ascii: "}")]
     }
 }

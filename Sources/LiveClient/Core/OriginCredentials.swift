@@ -1,5 +1,4 @@
 import HTTP
-import LiveUpdates
 
 /// What says who asks, in every form that goes into a request: for the server that was named, and for no other.
 /// ``ConnectionSettings/attempt(at:credentials:since:)`` leaves it out where a redirect led elsewhere.
@@ -31,12 +30,11 @@ package struct OriginCredentials: Sendable {
     }
 
     /// A larger message is no token of anybody.
-    private static let messageLimits = JSONLimits(maximumBytes: 1 << 20, maximumDepth: 64)
+    private static let maximumMessageBytes = 1 << 20
 
     /// Whether a message brings a token: a JSON object with the member `token`.
     package static func isCredential(message: [UInt8]) -> Bool {
-        guard let members = (try? JSONDocument(message, limits: messageLimits))?.root.members else { return false }
-        return members.contains { $0.name == "token" }
+        JSONNode(message, maximumBytes: maximumMessageBytes, maximumDepth: 64)?.has("token") ?? false
     }
 }
 

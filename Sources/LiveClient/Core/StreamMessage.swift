@@ -1,6 +1,5 @@
+import CloseCodes
 import LiveState
-import LiveUpdates
-import WebSocket
 
 /// A message of the protocol, read.
 package enum StreamMessage: Equatable, Sendable {
@@ -25,14 +24,14 @@ package enum StreamMessage: Equatable, Sendable {
     case other
 
     /// A message has three to five keys at one level, a control message one more; later versions may put more beside.
-    private static let limits = JSONLimits(maximumBytes: 1 << 20, maximumDepth: 16)
+    private static let maximumBytes = 1 << 20
 
     package init(_ bytes: [UInt8]) {
-        guard let document = try? JSONDocument(bytes, limits: Self.limits) else {
+        guard let root = JSONNode(bytes, maximumBytes: Self.maximumBytes) else {
             self = .other
             return
         }
-        self = Self.event(document.root).map(StreamMessage.event) ?? Self.control(document.root) ?? .other
+        self = Self.event(root).map(StreamMessage.event) ?? Self.control(root) ?? .other
     }
 
     /// Where to go on behind this message.
@@ -45,7 +44,7 @@ package enum StreamMessage: Equatable, Sendable {
         }
     }
 
-    static func event(_ value: JSONValue) -> LiveEvent? {
+    static func event(_ value: JSONNode) -> LiveEvent? {
         guard let entity = value.text("ent"), let id = value.text("id"), let type = value.text("type") else {
             return nil
         }
@@ -54,11 +53,11 @@ package enum StreamMessage: Equatable, Sendable {
             aid: value.eventID)
     }
 
-    private static func control(_ root: JSONValue) -> StreamMessage? {
-        if (try? root.member("changed")) != nil { return root.cursor.map(StreamMessage.changed) }
+    private static func control(_ root: JSONNode) -> StreamMessage? {
+        if root.has("changed") { return root.cursor.map(StreamMessage.changed) }
         guard let members = root.members, members.count == 1, let name = members[0].name else { return nil }
         let body = members[0].value
-        guard body.kind == .object else { return nil }
+        guard body.isObject else { return nil }
         switch name {
         case "live": return body.cursor.map(StreamMessage.live) ?? .unknownControl
         case "beat": return body.cursor.map(StreamMessage.beat) ?? .unknownControl
@@ -72,7 +71,7 @@ package enum StreamMessage: Equatable, Sendable {
         }
     }
 
-    private static func source(_ body: JSONValue) -> StreamMessage {
+    private static func source(_ body: JSONNode) -> StreamMessage {
         let time = body.number("ts").map(Int64.init)
         switch body.text("state") {
         case "stalled": return .source(.stalled(since: time))
@@ -82,16 +81,14 @@ package enum StreamMessage: Equatable, Sendable {
     }
 
     /// One without an id, or with names that are not both texts, is of a later version; of everything is one without names.
-    private static func read(_ body: JSONValue) -> StreamMessage {
-        guard let upTo = body.eventID, let names = try? [body.member("ent"), body.member("id")] else {
-            return .unknownControl
-        }
-        if names.allSatisfy({ $0 == nil }) { return .read(ReadMark(of: nil, upTo: upTo)) }
+    private static func read(_ body: JSONNode) -> StreamMessage {
+        guard let upTo = body.eventID else { return .unknownControl }
+        if !body.has("ent"), !body.has("id") { return .read(ReadMark(of: nil, upTo: upTo)) }
         guard let entity = body.text("ent"), let id = body.text("id") else { return .unknownControl }
         return .read(ReadMark(of: Thing(entity: entity, id: id), upTo: upTo))
     }
 
-    private static func bye(_ body: JSONValue) -> StreamMessage {
+    private static func bye(_ body: JSONNode) -> StreamMessage {
         guard let number = body.number("code"), let code = UInt16(exactly: number) else { return .unknownControl }
         let retry = body.number("retry_ms").flatMap { (0...CloseCode.maximumRetryMilliseconds).contains($0) ? $0 : nil }
         return .bye(CloseCode(rawValue: code), why: body.text("why") ?? "", retryMilliseconds: retry)
@@ -135,15 +132,7 @@ package struct RenewalPace: Sendable {
     }
 }
 
-extension JSONValue {
-    /// The text of a member; nil where it is absent, doubled or of another kind.
-    func text(_ name: String) -> String? { (try? member(name))?.string }
-
-    func number(_ name: String) -> Int? {
-        guard case .positive(let value) = (try? member(name))?.integer else { return nil }
-        return Int(exactly: value)
-    }
-
+extension JSONNode {
     /// The member `aid`.
     var eventID: EventID? { text("aid").map(EventID.init) }
 

@@ -1,5 +1,3 @@
-import LiveUpdates
-
 /// What `/sync/v1` has answered, read.
 package enum SyncAnswer: Equatable, Sendable {
     package struct Line: Equatable, Sendable {
@@ -18,18 +16,17 @@ package enum SyncAnswer: Equatable, Sendable {
 
     /// Nil for anything else: an error, or no answer of a Livegate.
     package init?(_ answer: ServerAnswer) {
-        let limits = JSONLimits(maximumBytes: Self.maximumBytes, maximumDepth: 16)
-        guard !answer.isTruncated, let root = try? JSONDocument(answer.body, limits: limits).root,
+        guard !answer.isTruncated, let root = JSONNode(answer.body, maximumBytes: Self.maximumBytes),
             let at = root.cursor
         else { return nil }
         switch answer.status {
         case 200:
-            guard let elements = (try? root.member("events"))?.elements, let more = (try? root.member("more"))?.bool
+            guard let elements = root.member("events")?.elements, let more = root.member("more")?.bool
             else { return nil }
             var lines: [Line] = []
             for element in elements {
                 guard let event = StreamMessage.event(element) else { return nil }
-                lines.append(Line(json: Array(element.source.utf8), event: event))
+                lines.append(Line(json: Array(element.source), event: event))
             }
             self = .page(lines, at: at, more: more)
         case 410 where root.text("code") == "resync":
