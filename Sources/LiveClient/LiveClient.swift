@@ -99,10 +99,10 @@ public actor LiveClient {
         since: LiveCursor?, upTo: LiveCursor? = nil, limit: Int? = nil
     ) async throws -> SyncAnswer {
         func ask(_ token: String) async throws -> ServerAnswer {
-            var settings = handle.parts.settings.asking(.document, since: since, waitMilliseconds: 0, token: token)
-            if let upTo { settings.url = settings.url.setting([("upto", upTo.text)]) }
-            if let limit { settings.url = settings.url.setting([("limit", "\(limit)")]) }
-            return try await handle.ask(settings)
+            var request = handle.parts.request.asking(.document, since: since, waitMilliseconds: 0, token: token)
+            if let upTo { request.url = request.url.setting([("upto", upTo.text)]) }
+            if let limit { request.url = request.url.setting([("limit", "\(limit)")]) }
+            return try await handle.ask(request)
         }
         let token = try await tokens.ask()
         let answer: ServerAnswer

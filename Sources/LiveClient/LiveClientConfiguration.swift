@@ -1,6 +1,5 @@
 import HTTP
 import LiveState
-import TLS
 
 /// Where a ``LiveClient`` connects, and what it may cost.
 public struct LiveClientConfiguration: Sendable {
@@ -35,10 +34,15 @@ public struct LiveClientConfiguration: Sendable {
     /// gate. Nil: a line is printed, once for each function and error, where that is none of an API's answers.
     public var onError: (@Sendable (AppFailure) -> Void)?
     /// What carries streams and requests.
-    package var transport: any LiveTransport = ReactorTransport()
+    public var transport: LiveTransport
 
     /// Makes a configuration with the defaults for an address.
-    public init(url: String) { self.url = url }
+    ///
+    /// - Parameter transport: what carries streams and requests.
+    public init(url: String, transport: LiveTransport) { (self.url, self.transport) = (url, transport) }
+
+    /// Makes a configuration with the defaults for an address.
+    public init(url: String) { self.init(url: url, transport: .reactor) }
 
     /// A message of the server: three short words, and room for what later versions may add.
     private static let maximumMessageBytes = 1 << 20
@@ -60,7 +64,7 @@ public struct LiveClientConfiguration: Sendable {
         return machine
     }
 
-    func connection() throws(LiveClientError) -> ConnectionSettings {
+    func request() throws(LiveClientError) -> StreamRequest {
         let address: WebSocketURL
         do throws(URLFault) {
             address = try WebSocketURL(url)
@@ -72,17 +76,11 @@ public struct LiveClientConfiguration: Sendable {
         }
         var parameters = [(name: "with", value: asksForEventIDs ? "at,ts,aid" : "at,ts")]
         if !entities.isEmpty { parameters.append(("ent", entities.joined(separator: ","))) }
-        var settings = ConnectionSettings(url: address.setting(parameters))
-        settings.protocols = ["livegate.v1"]
-        settings.limits.maximumMessageBytes = Self.maximumMessageBytes
-        settings.pingMilliseconds = UInt64(beat.wholeMilliseconds.limited(least: 1))
-        guard address.isSecure else { return settings }
-        do throws(TLSError) {
-            settings.tls = try TLSContext.client(TLSClientSettings(authorities: certificateAuthorities))
-        } catch {
-            throw .tls(error.description)
-        }
-        return settings
+        var request = StreamRequest(url: address.setting(parameters))
+        request.protocols = ["livegate.v1"]
+        request.maximumMessageBytes = Self.maximumMessageBytes
+        request.pingMilliseconds = UInt64(beat.wholeMilliseconds.limited(least: 1))
+        return request
     }
 }
 
@@ -94,5 +92,21 @@ extension Duration {
         guard !isOver else { return seconds > 0 ? .max : .min }
         let (sum, isSumOver) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
         return isSumOver ? (seconds > 0 ? .max : .min) : sum
+    }
+}
+
+extension URLFault {
+    package var explanation: String {
+        switch self {
+        case .empty: "it is empty"
+        case .unknownScheme(let scheme): "the scheme '\(scheme)' is not known"
+        case .noHost: "it names no host"
+        case .badHost(let host): "'\(host)' is not a host"
+        case .badPort(let port): "'\(port)' is not a port"
+        case .fragment: "it has a fragment (#)"
+        case .controlByte: "it holds a control character"
+        case .userInformation:
+            "it cannot be read up to its last '@': in a name or a password '/', '?' and '@' are written %2F, %3F and %40"
+        }
     }
 }

@@ -1,19 +1,15 @@
-import HTTP
-import LiveState
-import Reactor
 import Synchronization
-import Transport
 
 /// What client and updates share: the loop, and the session on it. Ends the session when all have let it go.
 final class LiveHandle: Sendable {
     /// Where the session stands once it is made; written and read on the loop alone.
     private final class Slot: Sendable {
-        let session = Mutex<LoopBound<LiveSession>?>(nil)
+        let session = Mutex<Confined<LiveSession>?>(nil)
     }
 
     let states = StateBroadcast()
     let parts: LiveSession.Parts
-    private let loop: EventLoop
+    private let loop: any ClientLoop
     private let maximumUpdates: Int
     private let lastReader = Mutex(0)
     private let slot = Slot()
@@ -21,20 +17,19 @@ final class LiveHandle: Sendable {
     init(
         _ configuration: LiveClientConfiguration, _ token: @escaping LiveTokens.Give
     ) throws(LiveClientError) {
+        let request = try configuration.request()
+        let trust = TransportTrust(isSecure: request.url.isSecure, authorities: configuration.certificateAuthorities)
         parts = LiveSession.Parts(
-            settings: try configuration.connection(), machine: configuration.machine(),
-            transport: configuration.transport, cursor: configuration.cursor, keepsWays: configuration.keepsWays,
+            request: request, machine: configuration.machine(),
+            network: try configuration.transport.begin(trust), cursor: configuration.cursor,
+            keepsWays: configuration.keepsWays,
             tokens: LiveTokens(token, onError: configuration.onError))
         maximumUpdates = max(1, configuration.maximumBufferedUpdates)
-        do throws(ReactorError) {
-            loop = try EventLoop(label: "live-client")
-        } catch {
-            throw .system(error.description)
-        }
+        loop = parts.network.loop
         let (parts, states, loop, slot) = (parts, states, loop, slot)
         loop.execute {
-            let session = LiveSession(parts, states: states, loop: loop)
-            slot.session.withLock { $0 = LoopBound(session, loop: loop) }
+            let session = LiveSession(parts, states: states)
+            slot.session.withLock { $0 = Confined(session, loop: loop) }
         }
     }
 
@@ -65,13 +60,13 @@ final class LiveHandle: Sendable {
     func leave(_ number: Int) { perform { $0.leave(number) } }
 
     /// One request for a document, with a token of its own.
-    func ask(_ settings: ConnectionSettings) async throws -> ServerAnswer {
-        let transport = parts.transport
-        let ending: ConnectionEnding = await withCheckedContinuation { continuation in
-            perform { session in
+    func ask(_ request: StreamRequest) async throws -> ServerAnswer {
+        let network = parts.network
+        let ending: ChannelEnding = await withCheckedContinuation { continuation in
+            perform { _ in
                 // It holds itself until it has ended.
-                _ = transport.open(settings, on: session.shared) { event in
-                    if case .ended(let ending, _) = event { continuation.resume(returning: ending) }
+                _ = network.open(request) { event in
+                    if case .ended(let ending) = event { continuation.resume(returning: ending) }
                 }
             }
         }

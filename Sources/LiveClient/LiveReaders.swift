@@ -1,5 +1,4 @@
 import LiveState
-import Reactor
 
 /// The readers of one client, by their number.
 struct LiveReaders {
@@ -40,7 +39,7 @@ extension LiveSession {
     /// - Parameter start: the cursor behind which it is to begin; nil: where the stream stands.
     func join(_ number: Int, _ buffer: UpdateBuffer, from start: LiveCursor? = nil) {
         if case .ended(let error) = machine.view.state { return buffer.finish(failure ?? LiveClientError(error)) }
-        let bound = LoopBound(self, loop: loop)
+        let bound = Confined(self, loop: loop)
         buffer.setRoom { bound.loop.execute { bound.value.goOn() } }
         // Who comes to a stream that is open knows nothing of what was before.
         let isConnected = machine.view.state == .connected
@@ -81,7 +80,7 @@ extension LiveSession {
 
     private func beginPatience() {
         guard busyTimer == nil else { return }
-        busyTimer = loop.schedule(afterMilliseconds: Self.busyMilliseconds) { [weak self] in
+        busyTimer = loop.wait(milliseconds: Self.busyMilliseconds) { [weak self] in
             self?.busyTimer = nil
             self?.giveUpBusy()
         }
@@ -98,7 +97,7 @@ extension LiveSession {
     func goOn() {
         guard isPaused, !readers.isBusy else { return }
         isPaused = false
-        if let timer = busyTimer.take() { loop.cancel(timer) }
+        busyTimer.take()?.cancel()
         channel?.channel.resumeReading()
         guard let held = heldPoll.take() else { return }
         handle(.polled(id: held.id, more: held.more))

@@ -1,7 +1,6 @@
+import CloseCodes
 import HTTP
 import LiveState
-import Reactor
-import WebSocket
 
 /// What comes from the network.
 extension LiveSession {
@@ -20,9 +19,9 @@ extension LiveSession {
         case .message(let bytes):
             noteSign(id)
             deliver(StreamMessage(bytes), id)
-        case .ended(let ending, let wasReached):
+        case .ended(let ending):
             channel = nil
-            end(id, ending, wasReached)
+            end(id, ending)
         }
     }
 
@@ -55,10 +54,10 @@ extension LiveSession {
 
     // MARK: Endings
 
-    private func end(_ id: Int, _ ending: ConnectionEnding, _ wasReached: Bool) {
+    private func end(_ id: Int, _ ending: ChannelEnding) {
         var ending = ending
         // A stream that said why it ends, and was cut before its close came.
-        if case .cut = ending, let goodbye { ending = goodbye }
+        if case .lost(.cut, _) = ending, let goodbye { ending = goodbye }
         reason = ending.summary
         switch ending {
         case .answered(let answer): receiveAnswer(id, answer)
@@ -68,23 +67,10 @@ extension LiveSession {
             if code == .revoked { failure = .revoked(reason: reason) }
             let retry = CloseCode.retryMilliseconds(inReason: reason).map(Milliseconds.init)
             handle(.closed(id: id, code: Int(code.rawValue), retry: retry))
-        case .notConnected(let failure): lose(id, failure, wasReached)
-        case .broken: handle(.lost(id: id, how: .broken))
-        case .cut, .closeUnanswered, .aborted: handle(.lost(id: id, how: .cut))
-        case .noPong: handle(.lost(id: id, how: .silent))
-        }
-    }
-
-    private func lose(_ id: Int, _ failure: ConnectFailure, _ wasReached: Bool) {
-        switch failure {
-        case .badRequest, .secureProxyForSecureServer, .unsupported:
-            self.failure = .invalidRequest(failure.description)
+        case .lost(let how, _): handle(.lost(id: id, how: how))
+        case .invalid(let why):
+            failure = .invalidRequest(why)
             handle(.stop)
-        case .network, .tls, .proxyRefused, .proxyFault, .credentials: handle(.lost(id: id, how: .unreachable))
-        case .deadline: handle(.lost(id: id, how: wasReached ? .silent : .unreachable))
-        case .cut: handle(.lost(id: id, how: .cut))
-        case .badAnswer: handle(.lost(id: id, how: .broken))
-        case .badUpgrade, .badExtensions: handle(.lost(id: id, how: .blocked))
         }
     }
 
@@ -148,57 +134,5 @@ extension LiveSession {
         // Without a cursor to go on from, something may have been missed; everything from here on is delivered. A
         // poll brings a cursor first.
         if cursor == nil, channel != nil { push(.resync(.start, nil)) }
-    }
-}
-
-extension ServerAnswer {
-    /// `code` of a problem document (RFC 9457); nil where it was no Livegate that answered.
-    var problemCode: String? { problem("code") }
-
-    /// `detail` of a problem document, for a log.
-    var problemDetail: String? { problem("detail") }
-
-    private func problem(_ member: String) -> String? {
-        JSONNode(body, maximumBytes: 1 << 16)?.text(member)
-    }
-}
-
-extension ConnectionSettings {
-    /// How often an event stream that is silent says so, in seconds: as often as a server takes it.
-    private var beatSeconds: UInt64 { min(max(((pingMilliseconds ?? 25_000) + 999) / 1_000, 5), 300) }
-
-    /// The settings of one attempt.
-    func asking(_ form: StreamForm, since: LiveCursor?, waitMilliseconds: Milliseconds, token: String) -> Self {
-        var settings = self
-        settings.form = form
-        var parameters: [(name: String, value: String)] = []
-        switch form {
-        case .webSocket: break
-        case .eventStream: parameters.append(("beat", "\(beatSeconds)"))
-        case .document:
-            settings.url = url.replacing(pathSuffix: "/live/v1", with: "/sync/v1")
-            if waitMilliseconds > 0 { parameters.append(("wait", "\((waitMilliseconds + 999) / 1000)")) }
-            settings.limits.patienceMilliseconds = UInt64(waitMilliseconds)
-        }
-        if let since { parameters.append(("since", since.text)) }
-        settings.url = settings.url.setting(parameters)
-        settings.headers.append(("Authorization", "Bearer " + token))
-        return settings
-    }
-}
-
-extension ConnectionEnding {
-    /// For an application's log; what a peer wrote stands in it as it came.
-    var summary: String {
-        switch self {
-        case .notConnected(let failure): failure.description
-        case .refused(let answer), .answered(let answer): "the server refused with status \(answer.status)"
-        case .closed(let code, let reason): "the server closed with code \(code.rawValue): \(reason)"
-        case .broken(let error): error.description
-        case .cut(let how): how
-        case .closeUnanswered: "no answer to the close"
-        case .noPong: "no pong in time"
-        case .aborted: "dropped"
-        }
     }
 }

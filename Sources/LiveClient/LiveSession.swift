@@ -1,24 +1,20 @@
-import HTTP
 import LiveState
-import Reactor
-import Transport
-import WebSocket
 
 /// A client on its loop: carries out what ``ConnectionMachine`` decides, and turns what comes into updates for its
 /// readers.
 final class LiveSession {
     /// What it is made of.
     struct Parts: Sendable {
-        var settings: ConnectionSettings
+        /// What each stream and document is asked for with.
+        var request: StreamRequest
         var machine: ConnectionMachine.Settings
-        var transport: any LiveTransport
+        var network: any ClientNetwork
         var cursor: LiveCursor?
         var keepsWays: (@Sendable ([KnownWay]) -> Void)?
         var tokens: LiveTokens
     }
 
-    let loop: EventLoop
-    let shared: TransportLoop
+    let loop: any ClientLoop
     let parts: Parts
     let states: StateBroadcast
     var machine: ConnectionMachine
@@ -40,13 +36,13 @@ final class LiveSession {
     /// Why a poll without a cursor was made.
     var lostCursor: LiveResync?
     /// What a stream said before its end.
-    var goodbye: ConnectionEnding?
+    var goodbye: ChannelEnding?
     var aliveAt: Milliseconds = 0
     /// A poll whose answer waits for readers that are busy.
     var heldPoll: (id: Int, more: Bool)?
     /// While readers are busy.
     var isPaused = false
-    var busyTimer: Timer?
+    var busyTimer: LoopTimer?
     /// The app's tokens: the question that counts, what came last, and what was shown to the server last.
     private var tokenRequest: Int?
     private var tokenTask: Task<Void, Never>?
@@ -58,20 +54,19 @@ final class LiveSession {
     private var isLetGo = false
     /// Streams whose close is under way.
     private var closing = 0
-    private var timer: Timer?
+    private var timer: LoopTimer?
     private var inputs: [ConnectionMachine.Input] = []
     private var isHandling = false
     /// The time of day at the loop's zero: the machine's clock outlives the process, but never goes back in it.
     private let epoch: Milliseconds
 
-    init(_ parts: Parts, states: StateBroadcast, loop: EventLoop) {
-        self.loop = loop
+    init(_ parts: Parts, states: StateBroadcast) {
+        loop = parts.network.loop
         self.parts = parts
         self.states = states
-        shared = TransportLoop(loop: loop)
         cursor = parts.cursor
         machine = ConnectionMachine(parts.machine)
-        epoch = WallClock.milliseconds - Milliseconds(loop.now)
+        epoch = AppClock.timeOfDay - Milliseconds(loop.now)
     }
 
     var now: Milliseconds { epoch + Milliseconds(loop.now) }
@@ -107,8 +102,8 @@ final class LiveSession {
     private func stopLoop() {
         guard isLetGo, closing == 0 else { return }
         tokenTask?.cancel()
-        if let timer = timer.take() { loop.cancel(timer) }
-        loop.stop()
+        timer.take()?.cancel()
+        loop.end()
     }
 
     // MARK: The machine
@@ -130,9 +125,9 @@ final class LiveSession {
     }
 
     private func schedule() {
-        if let timer = timer.take() { loop.cancel(timer) }
+        timer.take()?.cancel()
         guard let wakeAt = machine.wakeAt else { return }
-        timer = loop.schedule(afterMilliseconds: UInt64(max(wakeAt - now, 0))) { [weak self] in
+        timer = loop.wait(milliseconds: UInt64(max(wakeAt - now, 0))) { [weak self] in
             self?.timer = nil
             self?.wake()
         }
@@ -167,9 +162,9 @@ final class LiveSession {
 
     private func open(_ id: Int, _ form: StreamForm, wait: Milliseconds) {
         guard let token = usedToken else { preconditionFailure("a stream is opened with a token") }
-        let settings = parts.settings.asking(form, since: cursor, waitMilliseconds: wait, token: token)
+        let request = parts.request.asking(form, since: cursor, waitMilliseconds: wait, token: token)
         goodbye = nil
-        let opened = parts.transport.open(settings, on: shared) { [weak self] event in self?.receive(id, event) }
+        let opened = parts.network.open(request) { [weak self] event in self?.receive(id, event) }
         channel = (id, opened)
     }
 
@@ -193,7 +188,7 @@ final class LiveSession {
 
     /// An earlier question is given up.
     private func fetchToken(_ request: Int, _ isFresh: Bool) {
-        let (bound, tokens, refused) = (LoopBound(self, loop: loop), parts.tokens, isFresh ? usedToken : nil)
+        let (bound, tokens, refused) = (Confined(self, loop: loop), parts.tokens, isFresh ? usedToken : nil)
         tokenTask?.cancel()
         tokenRequest = request
         tokenTask = Task {
@@ -214,10 +209,10 @@ final class LiveSession {
         case .success(let token):
             let isSame = usedToken == token
             candidate = token
-            if isSame { reason = ConnectFailure.credentials("what is at hand is still the last one").description }
+            if isSame { reason = "no token: what is at hand is still the last one" }
             handle(.token(request: request, isSame: isSame))
         case .failure(let failure):
-            reason = ConnectFailure.credentials(failure.text).description
+            reason = "no token: " + failure.text
             handle(.tokenFailed(request: request, isUnauthorized: failure.isUnauthorized))
         }
     }

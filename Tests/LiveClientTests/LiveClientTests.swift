@@ -80,7 +80,7 @@ import Testing
         let century: Milliseconds = 100 * 365 * 86_400_000
         let isLong = duration > .seconds(1)
         #expect(configuration.machine().pollInterval == (isLong ? century : 1_000))
-        #expect(try configuration.connection().pingMilliseconds == (isLong ? UInt64(century) : 1))
+        #expect(try configuration.request().pingMilliseconds == (isLong ? UInt64(century) : 1))
         // Nothing of it stops the machine either.
         var machine = ConnectionMachine(configuration.machine())
         for input: ConnectionMachine.Input in [

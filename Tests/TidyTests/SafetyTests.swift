@@ -15,6 +15,8 @@ struct SafetyTests {
         "Sources/Options/BoundedFile.swift",
         // cjose, PEM.
         "Sources/Tokens/SignatureKey.swift", "Sources/Tokens/PEMKeys.swift",
+        // The time of day.
+        "Sources/LiveClient/AppClock.swift",
         // The terminal, standard input.
         "Sources/livecat/Appearance.swift", "Sources/livecat/Files.swift", "Sources/Terminal/TerminalMode.swift",
         // Counters of the kernel, and calls that are measured.
@@ -31,6 +33,7 @@ struct SafetyTests {
         "Sources/Fetching/FetchThread.swift",
         "Sources/Kafka/ClientHandle.swift", "Sources/Kafka/ConsumerHandle.swift",
         "Sources/Kafka/ProbeClient+TopicIDs.swift",
+        "Sources/LiveClient/Transport/ClientLoop.swift",
         "Sources/Reactor/EventLoop.swift", "Sources/Reactor/Mailbox.swift", "Sources/Reactor/Process.swift",
         "Sources/SQLite/DatabaseThread.swift",
         "Sources/TLS/TLSContext.swift", "Sources/Tokens/SignatureKey.swift",

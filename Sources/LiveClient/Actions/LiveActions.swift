@@ -1,5 +1,4 @@
 import LiveState
-import Reactor
 
 /// What users do, brought to the server: at once or not at all (``perform(_:)``), or kept until it is there
 /// (``set(_:_:to:from:)``).
@@ -102,8 +101,8 @@ public actor LiveActions {
 
     /// Unix time as it was at the start, and since then as it passes: it does not go back when the clock is set.
     private static func steadyWallClock() -> @Sendable () -> Milliseconds {
-        let (wall, start) = (Milliseconds(WallClock.milliseconds), ContinuousClock.now)
-        return { wall + Milliseconds((ContinuousClock.now - start) / .milliseconds(1)) }
+        let clock = AppClock()
+        return { clock.now }
     }
 
     /// What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when. It

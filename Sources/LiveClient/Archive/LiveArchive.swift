@@ -113,10 +113,10 @@ public struct LiveArchive: Sendable {
                 milliseconds: Self.answerMilliseconds, late: LiveClientError.unreachable("no answer in time")
             ) {
                 let token = try await handle.parts.tokens.ask(fresh: refused != nil, replacing: refused)
-                var settings = handle.parts.settings.asking(.document, since: nil, waitMilliseconds: 0, token: token)
-                settings.url = settings.url.replacing(pathSuffix: "/sync/v1", with: path).setting(parameters)
-                settings.jsonBody = body
-                return (try await handle.ask(settings), token)
+                var request = handle.parts.request.asking(.document, since: nil, waitMilliseconds: 0, token: token)
+                request.url = request.url.replacing(pathSuffix: "/sync/v1", with: path).setting(parameters)
+                request.jsonBody = body
+                return (try await handle.ask(request), token)
             }
         } catch {
             throw ArchiveError(error)

@@ -3,48 +3,45 @@
     #if canImport(FoundationNetworking)
         import FoundationNetworking
     #endif
-    import HTTP
-    import Reactor
-    import Transport
-    import WebSocket
+    import CloseCodes
 
     /// The place of Apple's network stack: it knows proxies, VPNs and the cellular radio's ways, and is what an app should use
     /// there. Untested: no program has used it so far. It compiles against the URLSession of Linux, as
     /// `Tests/EndToEnd/test_urlsession_transport.py` sees with `LIVEGATE_URLSESSION`; programs on Linux leave it out, and with it
-    /// Foundation. On Apple's platforms `EventLoop`, which this module runs on, has to be replaced before.
+    /// Foundation.
     ///
-    /// Only ``ConnectionWay/webSocket`` is written: ``LiveClientConfiguration/ways`` has to name it alone. Anything else ends with
-    /// ``ConnectFailure/unsupported(_:)``. An event stream and
+    /// Only ``ConnectionWay/webSocket`` is written: ``LiveClientConfiguration/ways`` has to name it alone. Anything else ends as
+    /// ``ChannelEnding/invalid(_:)``. An event stream and
     /// a poll would be a data task whose delegate reports bytes, with status and `Retry-After` from its `HTTPURLResponse`.
     /// Whatever reports on a queue of its own hops to the loop. `waitsForConnectivity` stays off: when to wait is decided by
     /// ``ConnectionMachine``.
-    package struct URLSessionTransport: LiveTransport {
-        package init() {}
+    final class URLSessionNetwork: ClientNetwork {
+        let loop: any ClientLoop
 
-        package func open(
-            _ settings: ConnectionSettings, on shared: TransportLoop, _ report: @escaping (ChannelEvent) -> Void
-        ) -> any LiveChannel {
-            guard settings.form == .webSocket else {
-                return RefusedChannel(.unsupported(settings.form), on: shared.loop, report)
+        init(on loop: any ClientLoop) { self.loop = loop }
+
+        func open(_ request: StreamRequest, _ report: @escaping (ChannelEvent) -> Void) -> any LiveChannel {
+            guard request.form == .webSocket else {
+                return RefusedChannel("the transport carries no \(request.form)", on: loop, report)
             }
-            guard let url = URL(string: settings.url.description) else {
-                return RefusedChannel(.network("URLSession does not take the address"), on: shared.loop, report)
+            guard let url = URL(string: request.url.description) else {
+                return RefusedChannel("URLSession does not take the address", on: loop, report)
             }
-            return URLSessionChannel(url, settings, on: shared.loop, report)
+            return URLSessionChannel(url, request, on: loop, report)
         }
     }
 
     /// What was refused before anything was sent, as a channel that has ended.
     private final class RefusedChannel: LiveChannel {
-        private let loop: EventLoop
+        private let loop: any ClientLoop
         private var report: ((ChannelEvent) -> Void)?
 
-        init(_ failure: ConnectFailure, on loop: EventLoop, _ report: @escaping (ChannelEvent) -> Void) {
+        init(_ why: String, on loop: any ClientLoop, _ report: @escaping (ChannelEvent) -> Void) {
             self.loop = loop
             self.report = report
             // Whoever opens it has to have it first. It holds itself until then.
             loop.executeNextTick {
-                self.report?(.ended(.notConnected(failure), wasReached: false))
+                self.report?(.ended(.invalid(why)))
                 self.report = nil
             }
         }
@@ -76,24 +73,24 @@
 
     /// A WebSocket over URLSession.
     private final class URLSessionChannel: LiveChannel {
-        private let loop: EventLoop
+        private let loop: any ClientLoop
         private let task: URLSessionWebSocketTask
         private var report: ((ChannelEvent) -> Void)?
         private var isPaused = false
         private var isReceiving = false
 
         init(
-            _ url: URL, _ settings: ConnectionSettings, on loop: EventLoop,
+            _ url: URL, _ settings: StreamRequest, on loop: any ClientLoop,
             _ report: @escaping (ChannelEvent) -> Void
         ) {
             self.loop = loop
             self.report = report
             var request = URLRequest(url: url)
             for header in settings.headers { request.setValue(header.value, forHTTPHeaderField: header.name) }
-            request.timeoutInterval = Double(settings.limits.connectMilliseconds) / 1000
+            request.timeoutInterval = 10
             let session = URLSession(configuration: .ephemeral, delegate: NoRedirects(), delegateQueue: nil)
             task = session.webSocketTask(with: request)
-            task.maximumMessageSize = settings.limits.maximumMessageBytes
+            task.maximumMessageSize = settings.maximumMessageBytes
             task.resume()
             // A session keeps what it has until it is told that nothing follows.
             session.finishTasksAndInvalidate()
@@ -103,7 +100,7 @@
         }
 
         private func ask(_ answer: ChannelEvent) {
-            let bound = LoopBound(self, loop: loop)
+            let bound = Confined(self, loop: loop)
             task.sendPing { error in
                 guard error == nil else { return }
                 bound.loop.execute { bound.value.report?(answer) }
@@ -113,7 +110,7 @@
         private func receive() {
             guard !isPaused, !isReceiving else { return }
             isReceiving = true
-            let bound = LoopBound(self, loop: loop)
+            let bound = Confined(self, loop: loop)
             task.receive { result in
                 bound.loop.execute { bound.value.received(result) }
             }
@@ -131,11 +128,11 @@
 
         private func end(_ error: any Error) {
             let reason = task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
-            let ending: ConnectionEnding =
+            let ending: ChannelEnding =
                 task.closeCode == .invalid
-                ? .cut(error.localizedDescription)
+                ? .lost(.cut, error.localizedDescription)
                 : .closed(CloseCode(rawValue: UInt16(task.closeCode.rawValue)), reason: reason)
-            report?(.ended(ending, wasReached: task.response != nil))
+            report?(.ended(ending))
             report = nil
         }
 

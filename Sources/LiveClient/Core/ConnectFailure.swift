@@ -25,8 +25,6 @@ package enum ConnectFailure: Error, Equatable, Sendable {
     case badRequest(RequestFault)
     /// TLS to the server within TLS to the proxy, which is not supported.
     case secureProxyForSecureServer
-    /// The transport carries no such stream, or no request.
-    case unsupported(StreamForm)
 }
 
 extension ConnectFailure: CustomStringConvertible {
@@ -43,7 +41,6 @@ extension ConnectFailure: CustomStringConvertible {
         case .badExtensions: "the server chose extensions that were not offered"
         case .credentials(let why): "no token: \(why)"
         case .badRequest(let fault): fault.explanation
-        case .unsupported(let form): "the transport carries no \(form)"
         case .secureProxyForSecureServer: "wss through an https proxy is not supported: use an http proxy"
         }
     }
@@ -84,22 +81,6 @@ extension RequestFault {
         case .targetNotVisibleASCII: "the address holds bytes that cannot be sent"
         case .headerNameNotToken: "the name of a header is not a token"
         case .headerValueHasControlByte(let name): "the header \(name) holds a control character"
-        }
-    }
-}
-
-extension URLFault {
-    package var explanation: String {
-        switch self {
-        case .empty: "it is empty"
-        case .unknownScheme(let scheme): "the scheme '\(scheme)' is not known"
-        case .noHost: "it names no host"
-        case .badHost(let host): "'\(host)' is not a host"
-        case .badPort(let port): "'\(port)' is not a port"
-        case .fragment: "it has a fragment (#)"
-        case .controlByte: "it holds a control character"
-        case .userInformation:
-            "it cannot be read up to its last '@': in a name or a password '/', '?' and '@' are written %2F, %3F and %40"
         }
     }
 }

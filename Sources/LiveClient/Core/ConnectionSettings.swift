@@ -2,15 +2,6 @@ import HTTP
 import TLS
 import WebSocket
 
-/// What a client asks a server for.
-package enum StreamForm: Sendable, Equatable {
-    case webSocket
-    /// Server-sent events.
-    case eventStream
-    /// One answer, for example a page of `/sync/v1`.
-    case document
-}
-
 /// What it takes to open one connection.
 package struct ConnectionSettings: Sendable {
     package var url: WebSocketURL

@@ -45,8 +45,7 @@ package struct ReconnectPolicy: Sendable {
             return .wait(milliseconds: UInt64(retry.wait(retryAfter: Milliseconds(asked))))
         case .closed(let code, let reason): return verdict(code, CloseCode.retryMilliseconds(inReason: reason))
         case .aborted, .answered: return .stop
-        case .notConnected(.badRequest), .notConnected(.secureProxyForSecureServer), .notConnected(.unsupported):
-            return .stop
+        case .notConnected(.badRequest), .notConnected(.secureProxyForSecureServer): return .stop
         case .notConnected, .broken, .cut, .closeUnanswered, .noPong: return wait(nil)
         }
     }

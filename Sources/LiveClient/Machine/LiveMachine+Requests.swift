@@ -1,13 +1,4 @@
 import LiveState
-import Reactor
-
-/// Milliseconds since 1970 that outlive the process and never go back in it.
-struct AppClock: Sendable {
-    private let start = ContinuousClock.now
-    private let epoch = WallClock.milliseconds
-
-    var now: Milliseconds { epoch + Milliseconds((ContinuousClock.now - start) / .milliseconds(1)) }
-}
 
 /// What the machine asks of the store, of the server and of the app's API.
 extension LiveMachine {

@@ -1,0 +1,41 @@
+import HTTP
+
+/// An answer that is neither 101 nor a stream: a refusal, or the document that was asked for.
+package struct ServerAnswer: Equatable, Sendable {
+    package let status: Int
+    /// The reason phrase, as the server sent it.
+    package let reason: [UInt8]
+    package let headers: HeaderFields
+    /// The beginning of the body, as far as it came in time.
+    package let body: [UInt8]
+    /// The body was longer than the client keeps of one, or than the largest document.
+    package let isTruncated: Bool
+
+    /// `Retry-After` in milliseconds, where it is a number of seconds and no more than a day.
+    package var retryAfterMilliseconds: Int? {
+        guard let text = headers.text("retry-after"), let seconds = Int(text), (0...86_400).contains(seconds),
+            text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
+        else { return nil }
+        return seconds * 1000
+    }
+
+    /// `Location`, where the status asks to go there.
+    package var redirect: [UInt8]? {
+        guard (300..<400).contains(status), let location = headers.only("location"), !location.isEmpty else {
+            return nil
+        }
+        return Array(location)
+    }
+}
+
+extension ServerAnswer {
+    /// `code` of a problem document (RFC 9457); nil where it was no Livegate that answered.
+    var problemCode: String? { problem("code") }
+
+    /// `detail` of a problem document, for a log.
+    var problemDetail: String? { problem("detail") }
+
+    private func problem(_ member: String) -> String? {
+        JSONNode(body, maximumBytes: 1 << 16)?.text(member)
+    }
+}
