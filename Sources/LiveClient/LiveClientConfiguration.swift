@@ -41,9 +41,6 @@ public struct LiveClientConfiguration: Sendable {
     /// - Parameter transport: what carries streams and requests.
     public init(url: String, transport: LiveTransport) { (self.url, self.transport) = (url, transport) }
 
-    /// Makes a configuration with the defaults for an address.
-    public init(url: String) { self.init(url: url, transport: .reactor) }
-
     /// A message of the server: three short words, and room for what later versions may add.
     private static let maximumMessageBytes = 1 << 20
 

@@ -1,5 +1,5 @@
 import Glibc
-import LiveClient
+import LiveClientReactor
 import Options
 import Reactor
 import Terminal

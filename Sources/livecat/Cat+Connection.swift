@@ -1,5 +1,5 @@
 import HTTP
-import LiveClient
+import LiveClientReactor
 import Options
 import Reactor
 import TLS

@@ -1,4 +1,4 @@
-import LiveClient
+import LiveClientReactor
 
 /// What is done with what comes of a Livegate: the screen gets it, the file of cursors, and the stream another token.
 extension Cat {

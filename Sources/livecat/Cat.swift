@@ -1,6 +1,6 @@
 import Glibc
 import HTTP
-import LiveClient
+import LiveClientReactor
 import Options
 import Reactor
 import Terminal

@@ -1,5 +1,5 @@
 import HTTP
-import LiveClient
+import LiveClientReactor
 import Options
 
 /// What asks for Livegate's protocol, and what is none of a stream that only comes.

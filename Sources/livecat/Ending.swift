@@ -1,4 +1,4 @@
-import LiveClient
+import LiveClientReactor
 import Options
 import WebSocket
 

@@ -1,5 +1,5 @@
 import HTTP
-import LiveClient
+import LiveClientReactor
 import Options
 
 /// The table of livecat's options: wscat's with their meaning, and its own.

@@ -1,4 +1,4 @@
-import LiveClient
+import LiveClientReactor
 
 /// `--verify`: counts what is missing and what came twice, where ids end with numbers that grow by one.
 ///

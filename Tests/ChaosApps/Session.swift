@@ -1,4 +1,4 @@
-import LiveClient
+import LiveClientReactor
 import LiveState
 import Synchronization
 

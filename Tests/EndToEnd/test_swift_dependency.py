@@ -10,7 +10,7 @@ import pytest
 
 from programs import PATIENCE, ROOT
 
-PRODUCTS = ["LiveClient"]
+PRODUCTS = ["LiveClient", "LiveClientReactor"]
 BUILD = 1800 * PATIENCE
 MANIFEST = """// swift-tools-version: 6.2
 import PackageDescription

@@ -1,6 +1,7 @@
 // Tests: RequestError.swift, LiveActions.swift, LiveScreens.swift, RefreshCounts.swift
 import Foundation
 import LiveClient
+import LiveClientReactor
 import Synchronization
 import TestHarness
 import Testing

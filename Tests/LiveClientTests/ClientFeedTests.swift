@@ -2,6 +2,7 @@
 import Testing
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 struct ClientFeedTests {
     private typealias Client = `The client of an application`

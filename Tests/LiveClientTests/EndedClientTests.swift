@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 /// An area that needs nothing: it is live as soon as its stream is.
 struct EmptyArea: LiveArea {

@@ -5,6 +5,7 @@ import TestHarness
 import Testing
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 /// An area that notes what it is asked for.
 private final class NotingArea: LiveArea {

@@ -8,6 +8,7 @@ import TestHarness
 import Testing
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 @Suite struct `The client of an application` {
     static let event = #"{"ent":"incident","id":"P1","type":"created"}"#

@@ -7,6 +7,7 @@ import Testing
 import WebSocket
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 @Suite struct `The connection of an application` {
     typealias Client = `The client of an application`

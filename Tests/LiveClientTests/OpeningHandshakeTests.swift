@@ -6,6 +6,7 @@ import Testing
 import WebSocket
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 @Suite struct `The opening handshake of a client` {
     static let key = "dGhlIHNhbXBsZSBub25jZQ=="

@@ -6,6 +6,7 @@ import TestHarness
 import Testing
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 /// An area in a file, with a table of the ids that it was given.
 private struct FileArea: LiveArea {

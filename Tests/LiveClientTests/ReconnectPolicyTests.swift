@@ -5,6 +5,7 @@ import Testing
 import WebSocket
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 @Suite struct `When a client comes back` {
     static func refused(_ status: Int, _ fields: (String, String)...) -> ConnectionEnding {

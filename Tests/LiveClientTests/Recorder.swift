@@ -6,6 +6,7 @@ import Transport
 import WebSocket
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 /// What a connection has told.
 enum Told: Equatable, Sendable {

@@ -4,6 +4,7 @@ import TestHarness
 import Testing
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 /// An area whose snapshots are counted.
 private final class PulledArea: LiveArea {

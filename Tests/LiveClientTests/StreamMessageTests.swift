@@ -6,6 +6,7 @@ import Testing
 import WebSocket
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 @Suite struct `Messages of the protocol` {
     static let place = LiveCursor("c")

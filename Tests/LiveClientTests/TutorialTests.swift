@@ -1,6 +1,7 @@
 // Tests: LiveMachine.swift, LiveArea.swift, SQLiteStore.swift
 import Foundation
 import LiveClient
+import LiveClientReactor
 import TestHarness
 import Testing
 

@@ -8,6 +8,7 @@ import Testing
 import WebSocket
 
 @testable import LiveClient
+@testable import LiveClientReactor
 
 @Suite struct `A client's connection` {
     static func settings(_ server: ScriptedServer, _ target: String = "/live/v1") throws -> ConnectionSettings {

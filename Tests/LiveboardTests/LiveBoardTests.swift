@@ -7,6 +7,7 @@ import TestHarness
 import Testing
 
 @testable import LiveClient
+@testable import LiveClientReactor
 @testable import liveboard
 
 private final class Shown: BoardDisplay {

@@ -7,6 +7,7 @@ import Testing
 import WebSocket
 
 @testable import LiveClient
+@testable import LiveClientReactor
 @testable import livecat
 
 /// A step as a row writes it: `= text` is a message, `~ text` a control message of `--json`, `! text` a notice, `!! text` one

@@ -8,6 +8,7 @@ import TestHarness
 import Testing
 
 @testable import LiveClient
+@testable import LiveClientReactor
 @testable import livecat
 
 @Suite struct `A wrong command line` {

@@ -1,7 +1,7 @@
 // Tests: Verification.swift
 
 import Glibc
-import LiveClient
+import LiveClientReactor
 import Options
 import TestHarness
 import Testing

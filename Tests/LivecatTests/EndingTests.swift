@@ -6,6 +6,7 @@ import Testing
 import WebSocket
 
 @testable import LiveClient
+@testable import LiveClientReactor
 @testable import livecat
 
 @Suite struct `The end of a connection` {

@@ -3,6 +3,7 @@ import LiveState
 import Options
 
 @testable import LiveClient
+@testable import LiveClientReactor
 @testable import livecat
 
 /// A command line of livecat, and what comes of it before anything is connected.

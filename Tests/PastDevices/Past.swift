@@ -3,7 +3,7 @@
 // swift-format-ignore-file
 
 import Foundation
-import LiveClient
+import LiveClientReactor
 
 // Archive.md 1
 /// What the screen shows. In SwiftUI make it `@Observable`, and leave `changed` out.

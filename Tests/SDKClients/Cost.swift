@@ -1,7 +1,7 @@
 import Fetching
 import Foundation
 import Glibc
-import LiveClient
+import LiveClientReactor
 import LiveState
 import Synchronization
 

@@ -1,5 +1,5 @@
 import Glibc
-import LiveClient
+import LiveClientReactor
 import Synchronization
 
 // Clients of the SDK, for tests end to end.

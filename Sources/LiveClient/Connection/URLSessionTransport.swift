@@ -61,7 +61,7 @@
     }
 
     /// URLSession follows redirects by itself, headers included: a token would go wherever a server says. Livegate sends
-    /// none, so the answer ends the attempt as it does with ``ReactorTransport``.
+    /// none, so the answer ends the attempt as it does with `LiveClientReactor`.
     private final class NoRedirects: NSObject, URLSessionTaskDelegate {
         func urlSession(
             _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,

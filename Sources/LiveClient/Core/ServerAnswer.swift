@@ -11,6 +11,11 @@ package struct ServerAnswer: Equatable, Sendable {
     /// The body was longer than the client keeps of one, or than the largest document.
     package let isTruncated: Bool
 
+    package init(status: Int, reason: [UInt8], headers: HeaderFields, body: [UInt8], isTruncated: Bool) {
+        (self.status, self.reason, self.headers) = (status, reason, headers)
+        (self.body, self.isTruncated) = (body, isTruncated)
+    }
+
     /// `Retry-After` in milliseconds, where it is a number of seconds and no more than a day.
     package var retryAfterMilliseconds: Int? {
         guard let text = headers.text("retry-after"), let seconds = Int(text), (0...86_400).contains(seconds),

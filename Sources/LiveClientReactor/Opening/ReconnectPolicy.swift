@@ -1,3 +1,4 @@
+import LiveClient
 import LiveState
 import WebSocket
 

@@ -1,4 +1,5 @@
 import HTTP
+import LiveClient
 
 /// The connection as a stream of server-sent events.
 extension ClientConnection {

@@ -1,4 +1,5 @@
 import HTTP
+import LiveClient
 import Reactor
 import TLS
 import Transport

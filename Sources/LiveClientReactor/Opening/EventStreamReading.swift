@@ -1,4 +1,5 @@
 import HTTP
+import LiveClient
 import WebSocket
 
 /// Reads the body of an event stream into the messages that a WebSocket would have carried.

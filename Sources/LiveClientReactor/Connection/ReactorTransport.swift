@@ -1,4 +1,5 @@
 import HTTP
+@_exported import LiveClient
 import LiveState
 import Reactor
 import Synchronization
@@ -11,6 +12,11 @@ extension LiveTransport {
     public static var reactor: LiveTransport {
         LiveTransport { trust throws(LiveClientError) in try ReactorNetwork(trust) }
     }
+}
+
+extension LiveClientConfiguration {
+    /// Makes a configuration with the defaults for an address, and ``LiveTransport/reactor``.
+    public init(url: String) { self.init(url: url, transport: .reactor) }
 }
 
 extension EventLoop: ClientLoop {

@@ -1,4 +1,5 @@
 import HTTP
+import LiveClient
 
 /// What says who asks, in every form that goes into a request: for the server that was named, and for no other.
 /// ``ConnectionSettings/attempt(at:credentials:since:)`` leaves it out where a redirect led elsewhere.

@@ -1,4 +1,5 @@
 import HTTP
+import LiveClient
 import TLS
 
 /// Why there is no connection: nothing that a server speaking HTTP has decided.
