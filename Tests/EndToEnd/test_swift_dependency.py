@@ -1,4 +1,3 @@
-# Tests: Package.swift
 """Another package depends on this one: by version, branch, revision and path."""
 
 import json

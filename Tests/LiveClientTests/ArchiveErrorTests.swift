@@ -1,4 +1,4 @@
-// Tests: ArchiveError.swift
+// Tests: ArchiveError.swift, ServerAnswer.swift
 import HTTP
 import LiveState
 import Testing

@@ -1,4 +1,4 @@
-// Tests: JSONNode.swift JSONParser.swift
+// Tests: JSONNode.swift, JSONParser.swift
 import LiveUpdates
 import TestHarness
 import Testing

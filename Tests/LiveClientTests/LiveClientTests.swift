@@ -1,4 +1,4 @@
-// Tests: LiveClientConfiguration.swift, LiveClientError.swift, LiveHandle.swift, LiveReaders.swift, LiveSession.swift,
+// Tests: LiveClientConfiguration.swift, LiveClientError.swift, LiveHandle.swift, LiveReaders.swift, LiveSession.swift, ClientLoop.swift,
 //   LiveSession+Channel.swift, LiveTransport.swift, LiveUpdate.swift, PersistentConnection.swift, StateBroadcast.swift,
 //   LiveTokens.swift, UpdateBuffer.swift
 

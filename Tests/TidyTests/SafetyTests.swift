@@ -33,7 +33,7 @@ struct SafetyTests {
         "Sources/Fetching/FetchThread.swift",
         "Sources/Kafka/ClientHandle.swift", "Sources/Kafka/ConsumerHandle.swift",
         "Sources/Kafka/ProbeClient+TopicIDs.swift",
-        "Sources/LiveClient/Transport/ClientLoop.swift",
+        "Sources/LiveClient/ClientLoop.swift",
         "Sources/Reactor/EventLoop.swift", "Sources/Reactor/Mailbox.swift", "Sources/Reactor/Process.swift",
         "Sources/SQLite/DatabaseThread.swift",
         "Sources/TLS/TLSContext.swift", "Sources/Tokens/SignatureKey.swift",
