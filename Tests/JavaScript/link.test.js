@@ -76,3 +76,20 @@ test("a clock counts sleep, and does not go back", () => {
         assert.equal(now() - start, expected, why)
     }
 })
+
+test("a close with 1000 that no `bye` has announced is a proxy's: the client comes back", async () => {
+    const world = new World(), { client, updates } = world.client({ since: "C0" })
+    await settle()
+    world.socket.open()
+    world.socket.say({ live: { at: "C1" } })
+    world.socket.end(1000)
+    await settle()
+    assert.equal(client.state.waiting?.why, "retry")
+    await world.pass(1_000)
+    assert.equal(world.socket.url.searchParams.get("since"), "C1")
+    world.socket.open()
+    world.socket.say({ bye: { code: 1000, why: "done" } })
+    await settle()
+    assert.deepEqual(client.state, { ended: { error: { done: {} } } })
+    assert.deepEqual(short(updates), ["connected", "live", "disconnected", "connected", "disconnected"])
+})

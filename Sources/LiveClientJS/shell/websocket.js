@@ -57,7 +57,9 @@ export function openWebSocket(environment, addresses, settings, on) {
             }
             current.onclose = ({ code, reason }) => {
                 if (!isOpen) return resolve({ lost: { how: "unknown" } })
-                finish(code === 1006 ? { lost: { how: "cut" } } : { closed: { code, retry: readReason(reason) } })
+                // A server that has done says so before it closes: 1000 alone is a proxy's.
+                const isCut = code === 1006 || code === 1000
+                finish(isCut ? { lost: { how: "cut" } } : { closed: { code, retry: readReason(reason) } })
             }
         })
     }

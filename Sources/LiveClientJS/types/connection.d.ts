@@ -11,7 +11,7 @@ export type ConnectionWay = "webSocket" | "eventStream" | "longPoll" | "polling"
 export type ConnectionEnd =
     /** The app closed it. */
     | { stopped: {} }
-    /** The server said that it is done: close code 1000. */
+    /** The server said that it is done, by a `bye` with 1000. A close with 1000 alone is a proxy's, and a loss. */
     | { done: {} }
     /** Close code 4403: the access was revoked. */
     | { revoked: {} }
