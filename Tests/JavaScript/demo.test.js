@@ -9,7 +9,7 @@ import { Incidents, idOf } from "../../Sources/DemoPage/page/incidents.js"
 import { Outbox } from "../../Sources/DemoPage/page/outbox.js"
 import { Sign } from "../../Sources/DemoPage/page/sign.js"
 import { MemoryActionStore, MemoryStore } from "../../Sources/LiveClientJS/livegate.js"
-import { World, pageOf, settle } from "./world.js"
+import { World, settle } from "./world.js"
 
 const sources = fileURLToPath(new URL("../../Sources/", import.meta.url))
 const names = incidents => incidents.map(({ id }) => id)
@@ -67,12 +67,10 @@ async function begun(api, store = null) {
     return { world, client, incidents, api }
 }
 
-/** The gateway lets it register and follow. */
+/** The gateway lets it register and follow: its stream says where it begins. */
 async function connected(scene) {
     const { world } = scene
     await settle()
-    world.question.answer(200, pageOf("F"))
-    await world.pass(1_000)
     world.socket.open()
     world.socket.say({ live: { at: "F" } })
     await settle()

@@ -6,6 +6,8 @@ import { callApp, endOf } from "./failures.js"
 
 /** The newest messages of the stream that are kept for those who join it. */
 const recentLimit = 1_000
+/** A stream that has just begun says so soon where it begins, in ms, or another request asks for a finger. */
+const beginningLimit = 2_000
 
 /**
  * Gives each follower everything since its finger, then what comes.
@@ -42,12 +44,26 @@ export class Following {
 
     #now() { return this.#client.environment.now() }
 
+    /** Whether the client's first stream is being opened, which has not said yet where it begins. */
+    get #isBeginning() {
+        const { cursor, state } = this.#client
+        return !this.#start && cursor === null && Boolean(state.connecting || state.connected)
+    }
+
+    async #begun() {
+        const begun = new AbortController(), look = () => { if (!this.#isBeginning) begun.abort() }
+        const ends = [this.#client.watch(look), this.#client.subscribe(look)]
+        await pause(this.#client.environment, beginningLimit, begun.signal)
+        for (const end of ends) end()
+    }
+
     /**
      * A fresh finger. Once there is a stream it is a cursor of that: older by moments, so right, and nobody who follows
-     * from it has to be caught up.
+     * from it has to be caught up, or needs a stream of its own.
      */
     async finger() {
-        if (this.#followers.size > 0 && this.#start) {
+        if (this.#isBeginning) await this.#begun()
+        if (this.#start && (this.#followers.size > 0 || this.#client.state.connected)) {
             const at = this.#cursor
             if (at) return at
         }
@@ -202,9 +218,9 @@ export class Following {
     #resync({ why, at }) {
         this.#isLive = false
         this.#begin(at)
-        // A stream without a cursor begins somewhere: those who are being caught up lose nothing by that.
-        if (why === "start") return
         for (const follower of [...this.#followers.values()]) {
+            // A stream without a cursor begins somewhere: those who are being caught up lose nothing by that.
+            if (why === "start" && !follower._isJoined) continue
             follower.abort.abort()
             follower.abort = new AbortController()
             follower._isJoined = true
