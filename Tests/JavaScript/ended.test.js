@@ -88,7 +88,7 @@ test("a finger that is refused for good ends the machine; a refusal of nobody's 
         for (const code of ["no_way", undefined]) {
             const world = new World(), { client } = world.client()
             const { machine } = machineOn(client)
-            await settle()
+            await world.pass(2_000)
             world.question.answer(status, { code })
             await settle()
             assert.deepEqual(machine.end, code && { refused: { status, code } }, `${status} ${code}`)
@@ -104,7 +104,7 @@ test("a finger that is refused for good ends the machine; a refusal of nobody's 
 test("a machine that is caught up beside another, and is refused for good, has ended alone", async () => {
     const world = new World(), { client } = world.client()
     const first = machineOn(client)
-    await settle()
+    await world.pass(2_000)
     world.question.answer(200, pageOf("F"))
     await world.pass(1_000)
     world.socket.open()
@@ -139,7 +139,7 @@ test("an API that answers 404 to a snapshot, with a code of its own, ends nothin
     const { machine } = machineOn(client, {
         snapshot: async () => { throw Object.assign(new Error("no"), { status: 404, code: "no_team" }) },
     })
-    await settle()
+    await world.pass(2_000)
     world.question.answer(200, pageOf("F"))
     await settle()
     assert.deepEqual([machine.end, Object.keys(machine.state)], [undefined, ["registerFailed"]])

@@ -140,7 +140,7 @@ test("the time stands in the gateway's messages and pages, and arrives", async (
         area: "incidents", snapshot: async () => [], reload: async ({ id }) => id,
         shown: given => { times.push(...given.map(({ thing, ts }) => [thing.id, ts])) },
     })
-    await settle()
+    await world.pass(2_000)
     world.question.answer(200, pageOf("C0"))
     await world.pass(1_000)
     world.socket.open()

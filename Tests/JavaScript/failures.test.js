@@ -19,7 +19,7 @@ test("a fault of an app's function reaches it, and is in the console once, with 
     const read = () => { if (isFaulty) JSON.parse("<html>") }
     const lines = await warnings(async () => {
         const machine = createMachine(client, { area: "incidents", snapshot: async () => { read(); return [] }, reload: async () => read() })
-        await settle()
+        await world.pass(2_000)
         world.question.answer(200, pageOf("C"))
         await settle()
         assert.deepEqual([told[0].call, told[0].name, told[0].error.name], ["snapshot", "incidents", "SyntaxError"])

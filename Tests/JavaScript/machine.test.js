@@ -288,7 +288,7 @@ test("on a client of the module it registers by /sync/v1, opens the stream from 
         area: "open", entities: ["incident"], snapshot: async () => [['["incident","I1"]', things.get("I1")]],
         reload: async ({ id }) => things.get(id),
     })
-    await settle()
+    await world.pass(2_000)
     assert.equal(world.question.url.pathname, "/sync/v1")
     world.question.answer(200, pageOf("F"))
     await settle()
@@ -326,7 +326,7 @@ test("a machine joins the stream that was opened before its snapshot, where noth
             area: "open", entities: ["incident"], reload: async ({ id }) => id,
             snapshot: () => new Promise(resolve => { release = resolve }),
         })
-        await settle()
+        await world.pass(2_000)
         world.question.answer(200, pageOf("F"))
         world.socket.open()
         world.socket.say({ live: { at: cursor } })

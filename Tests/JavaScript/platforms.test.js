@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { MemoryActionStore, MemoryStore, RefreshCounts, connect, createMachine, openActions, openStore } from "../../Sources/LiveClientJS/livegate.js"
 import { allTabs } from "../../Sources/LiveClientJS/tabs.js"
 import { steadyClock, systemEnvironment } from "../../Sources/LiveClientJS/shell/environment.js"
-import { World, pageOf, settle } from "./world.js"
+import { World, settle } from "./world.js"
 
 /** Runs `work` without these globals, or with others in their place. */
 async function instead(globals, work) {
@@ -109,7 +109,7 @@ test("without BroadcastChannel, locks and IndexedDB a page has a connection, a m
         const machine = createMachine(client, { area: "incidents", snapshot: async () => [['["incident","A"]', 1]], store: new MemoryStore() })
         await world.pass(1)
         world.socket.open()
-        world.question.answer(200, pageOf("C"))
+        world.socket.say({ live: { at: "C" } })
         await settle()
         assert.deepEqual([client.isLeader, [...machine.entries.values()]], [true, [1]])
         const actions = await openActions({ client, store: new MemoryActionStore({ show: () => {}, sharedName: "a" }), send: async () => [] })

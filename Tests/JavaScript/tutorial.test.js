@@ -99,6 +99,7 @@ test("the list says that it is loading, and then it is there and changes by itse
     let answer
     app.server.point = () => new Promise(resolve => { answer = resolve })
     await app.open()
+    await app.clock.pass(2_000)
     assert.deepEqual([app.page.rows, app.page.sign], [[], "Loading …"])
     app.server.point = async () => {}
     answer()
@@ -145,6 +146,7 @@ test("another account begins with nothing of the one before, and deletes nothing
     app.asked = []
     app.server.change("B", "deleted")
     await app.open("PACC2")
+    await app.clock.pass(2_000)
     assert.deepEqual([app.discarded, app.asked, app.page.rows], [[], ["/api/incidents"], ["li A version 1"]])
     await app.signOut({ keep: false })
     assert.deepEqual(app.signedOut, [{ keep: true }, { keep: false }])
@@ -159,6 +161,7 @@ test("what an older version of the page has stored is not used", async () => {
     app.isOld = true
     app.asked = []
     await app.open()
+    await app.clock.pass(2_000)
     assert.deepEqual([app.discarded, app.asked], [[["incidents", "PACC1", "https://live.example.com"]], ["/api/incidents"]])
 })
 

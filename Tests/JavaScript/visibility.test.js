@@ -25,6 +25,7 @@ async function shown(world, told) {
 
 /** Answers what the machine has asked for, and opens the stream that it wants. */
 async function goLive(world) {
+    await world.pass(2_000)
     world.question.answer(200, pageOf("F"))
     await world.pass(1_000)
     world.socket.open()
