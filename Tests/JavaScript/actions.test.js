@@ -1,7 +1,7 @@
 // actions.js, actionrows.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { ActionQueue, actionOutcome } from "../../Sources/LiveClientJS/livegate.js"
+import { ActionQueue, actionOutcome } from "../../Sources/LiveClientJS/core.js"
 import { runScenarios } from "./scenarios.js"
 
 runScenarios("actions", ActionQueue)

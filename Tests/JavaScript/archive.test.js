@@ -3,7 +3,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { readArchivePage, readInboxPage } from "../../Sources/LiveClientJS/core/archive.js"
-import { ArchivePageSource, LiveArchive, LivegateError, RequestError } from "../../Sources/LiveClientJS/livegate.js"
+import { ArchivePageSource, LiveArchive } from "../../Sources/LiveClientJS/archive.js"
+import { LivegateError, RequestError } from "../../Sources/LiveClientJS/livegate.js"
 import { ArchiveWorld, answerOf, cutBody, inboxOf, lineOf, pastOf } from "./archiveworld.js"
 import { settle } from "./world.js"
 

@@ -1,7 +1,8 @@
 // shell/archivelist.js: pages of the archive load what is unknown of a list, from both of its ends and from the middle.
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { ArchivePageSource, Screens, eventKey } from "../../Sources/LiveClientJS/livegate.js"
+import { ArchivePageSource, eventKey } from "../../Sources/LiveClientJS/archive.js"
+import { Screens } from "../../Sources/LiveClientJS/livegate.js"
 import { ArchiveWorld, answerOf, lineOf } from "./archiveworld.js"
 
 /** An archive that answers as a gateway does, a screen of the past on it, and what comes live. */

@@ -1,5 +1,5 @@
 // A gateway with an archive, which a test plays: its answers one after the other, and what was asked.
-import { LiveArchive } from "../../Sources/LiveClientJS/livegate.js"
+import { LiveArchive } from "../../Sources/LiveClientJS/archive.js"
 import { World, settle } from "./world.js"
 
 export const lineOf = (aid, more = {}) => ({ ent: "incident", id: `P${aid}`, type: "created", ts: 1795240000000, aid, ...more })

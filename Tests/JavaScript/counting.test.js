@@ -1,7 +1,7 @@
 // counting.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { manualShare, RefreshCounts } from "../../Sources/LiveClientJS/livegate.js"
+import { manualShare, RefreshCounts } from "../../Sources/LiveClientJS/counting.js"
 import { runScenarios } from "./scenarios.js"
 
 runScenarios("counting", RefreshCounts)

@@ -5,9 +5,8 @@
 // A line is JSON, [name, …]: a name of `commands`, and what it is given. An answer is {"value": …} or {"error": kind}.
 
 import { createInterface } from "node:readline"
-import {
-    ArchivePageSource, LiveArchive, MemoryActionStore, Screens, connect, markRead, openActions,
-} from "../../Sources/LiveClientJS/livegate.js"
+import { ArchivePageSource, LiveArchive, markRead } from "../../Sources/LiveClientJS/archive.js"
+import { MemoryActionStore, Screens, connect, openActions } from "../../Sources/LiveClientJS/livegate.js"
 
 const [url, token] = process.argv.slice(2)
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { MemoryStore, createMachine } from "../../Sources/LiveClientJS/livegate.js"
-import { UpdateMachine } from "../../Sources/LiveClientJS/machine.js"
+import { UpdateMachine } from "../../Sources/LiveClientJS/core.js"
 import { World, pageOf, settle } from "./world.js"
 
 // As EndedMachineTests.swift: what brings a machine there, and where it then stands without a connection.

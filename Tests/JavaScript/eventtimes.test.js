@@ -1,7 +1,8 @@
 // pending.js, found.js, following.js, machine.js: the times of events, up to what is shown of them.
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { RefreshCounts, RequestError, Screens, createMachine } from "../../Sources/LiveClientJS/livegate.js"
+import { RefreshCounts } from "../../Sources/LiveClientJS/counting.js"
+import { RequestError, Screens, createMachine } from "../../Sources/LiveClientJS/livegate.js"
 import { Clock, ScriptedClient, Server } from "./server.js"
 import { World, pageOf, settle } from "./world.js"
 

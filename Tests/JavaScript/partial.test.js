@@ -1,7 +1,8 @@
 // intervals.js, partial.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { CompleteIntervals, Jitter, PartialList, compareEnds, compareKeys } from "../../Sources/LiveClientJS/livegate.js"
+import { CompleteIntervals, Jitter, PartialList, compareEnds } from "../../Sources/LiveClientJS/core.js"
+import { compareKeys } from "../../Sources/LiveClientJS/livegate.js"
 import { runScenarios } from "./scenarios.js"
 
 runScenarios("intervals", PartialList)

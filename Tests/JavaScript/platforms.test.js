@@ -1,7 +1,10 @@
 // environment.js, core/copy.js, requests.js, actions.js: platforms that lack what browsers have, such as React Native and workers.
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { MemoryActionStore, MemoryStore, RefreshCounts, connect, createMachine, openActions, openStore } from "../../Sources/LiveClientJS/livegate.js"
+import { RefreshCounts } from "../../Sources/LiveClientJS/counting.js"
+import {
+    MemoryActionStore, MemoryStore, connect, createMachine, openActions, openStore,
+} from "../../Sources/LiveClientJS/livegate.js"
 import { allTabs } from "../../Sources/LiveClientJS/tabs.js"
 import { steadyClock, systemEnvironment } from "../../Sources/LiveClientJS/shell/environment.js"
 import { World, settle } from "./world.js"

@@ -4,9 +4,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { eventIDAfter, eventIDBefore } from "../../Sources/LiveClientJS/core/eventid.js"
 import {
-    MemoryActionStore, compareEventIDs, compareKeys, eventKey, isEventID, markCovers, markRead, openActions, readKind, readMarkID,
-    readMarkOf,
-} from "../../Sources/LiveClientJS/livegate.js"
+    compareEventIDs, eventKey, isEventID, markCovers, markRead, readKind, readMarkID, readMarkOf,
+} from "../../Sources/LiveClientJS/archive.js"
+import { MemoryActionStore, compareKeys, openActions } from "../../Sources/LiveClientJS/livegate.js"
 import { ArchiveWorld, answerOf } from "./archiveworld.js"
 import { SharedBrowser } from "./sharedbrowser.js"
 import { settle } from "./world.js"

@@ -1,7 +1,7 @@
 // relevance.js, fetches.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { FetchQueue, KnownThings, Relevance } from "../../Sources/LiveClientJS/livegate.js"
+import { FetchQueue, KnownThings, Relevance } from "../../Sources/LiveClientJS/core.js"
 import { thingKey } from "../../Sources/LiveClientJS/core/relevance.js"
 import { runScenarios } from "./scenarios.js"
 

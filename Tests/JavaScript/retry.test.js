@@ -1,7 +1,7 @@
 // retry.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Jitter, Retry } from "../../Sources/LiveClientJS/livegate.js"
+import { Jitter, Retry } from "../../Sources/LiveClientJS/core.js"
 
 test("jitter gives the same words in each language (RetryTests.swift has this row too)", () => {
     const jitter = new Jitter(1)

@@ -1,8 +1,8 @@
 // core/sharedactions.js, shell/actiontabs.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Jitter, MemoryActionStore, RequestError, SharedActionQueue, openActions }
-    from "../../Sources/LiveClientJS/livegate.js"
+import { Jitter, SharedActionQueue } from "../../Sources/LiveClientJS/core.js"
+import { MemoryActionStore, RequestError, openActions } from "../../Sources/LiveClientJS/livegate.js"
 import { StoredKeys, expectRow, expectedRows } from "../../Sources/LiveClientJS/core/sharedactions.js"
 import { Clock } from "./server.js"
 import { SharedBrowser } from "./sharedbrowser.js"

@@ -1,7 +1,7 @@
 // core/tabs.js, core/recent.js, shell/tabs.js, shell/missed.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { TabMachine } from "../../Sources/LiveClientJS/livegate.js"
+import { TabMachine } from "../../Sources/LiveClientJS/core.js"
 import { RecentUpdates, placeAmong } from "../../Sources/LiveClientJS/core/recent.js"
 import { runScenarios } from "./scenarios.js"
 import { Browser, two } from "./sharedtabs.js"

@@ -1,5 +1,5 @@
 // update.js, updatecore.js, pending.js, freshness.js
-import { UpdateMachine } from "../../Sources/LiveClientJS/livegate.js"
+import { UpdateMachine } from "../../Sources/LiveClientJS/core.js"
 import { runScenarios } from "./scenarios.js"
 
 runScenarios("update", UpdateMachine)

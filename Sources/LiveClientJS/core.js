@@ -1,0 +1,15 @@
+// What decides, without I/O and without a clock: for an app that carries it out itself, and for tests.
+
+export { ActionQueue } from "./core/actions.js"
+export { ConnectionMachine } from "./core/connection.js"
+export { FetchQueue } from "./core/fetches.js"
+export { ApiGate } from "./core/gate.js"
+export { CompleteIntervals, compareEnds } from "./core/intervals.js"
+export { KnownThings } from "./core/known.js"
+export { actionOutcome } from "./core/outcome.js"
+export { PartialList } from "./core/partial.js"
+export { Relevance } from "./core/relevance.js"
+export { Jitter, Retry } from "./core/retry.js"
+export { SharedActionQueue } from "./core/sharedactions.js"
+export { TabMachine } from "./core/tabs.js"
+export { UpdateMachine } from "./core/update.js"

@@ -1,0 +1,3 @@
+// Whether people believe what they see: refreshes and fetches, by screen and day.
+
+export { RefreshCounts, latencyEnds, manualShare } from "./core/counting.js"
