@@ -38,9 +38,6 @@ static const unsigned char module_core_actionrows_js[] = {
 static const unsigned char module_core_actions_js[] = {
 #embed "../LiveClientJS/core/actions.js"
 };
-static const unsigned char module_core_archive_js[] = {
-#embed "../LiveClientJS/core/archive.js"
-};
 static const unsigned char module_core_connection_attempts_js[] = {
 #embed "../LiveClientJS/core/connection-attempts.js"
 };
@@ -55,9 +52,6 @@ static const unsigned char module_core_copy_js[] = {
 };
 static const unsigned char module_core_counting_js[] = {
 #embed "../LiveClientJS/core/counting.js"
-};
-static const unsigned char module_core_eventid_js[] = {
-#embed "../LiveClientJS/core/eventid.js"
 };
 static const unsigned char module_core_fetches_js[] = {
 #embed "../LiveClientJS/core/fetches.js"
@@ -125,11 +119,14 @@ static const unsigned char module_core_ways_js[] = {
 static const unsigned char module_actions_js[] = {
 #embed "../LiveClientJS/actions.js"
 };
-static const unsigned char module_archive_js[] = {
-#embed "../LiveClientJS/archive.js"
-};
 static const unsigned char module_connection_js[] = {
 #embed "../LiveClientJS/connection.js"
+};
+static const unsigned char module_core_js[] = {
+#embed "../LiveClientJS/core.js"
+};
+static const unsigned char module_counting_js[] = {
+#embed "../LiveClientJS/counting.js"
 };
 static const unsigned char module_livegate_js[] = {
 #embed "../LiveClientJS/livegate.js"
@@ -154,18 +151,6 @@ static const unsigned char module_shell_actionstore_js[] = {
 };
 static const unsigned char module_shell_actiontabs_js[] = {
 #embed "../LiveClientJS/shell/actiontabs.js"
-};
-static const unsigned char module_shell_archive_js[] = {
-#embed "../LiveClientJS/shell/archive.js"
-};
-static const unsigned char module_shell_archiveerror_js[] = {
-#embed "../LiveClientJS/shell/archiveerror.js"
-};
-static const unsigned char module_shell_archivelist_js[] = {
-#embed "../LiveClientJS/shell/archivelist.js"
-};
-static const unsigned char module_shell_archiverequests_js[] = {
-#embed "../LiveClientJS/shell/archiverequests.js"
 };
 static const unsigned char module_shell_client_js[] = {
 #embed "../LiveClientJS/shell/client.js"
@@ -208,9 +193,6 @@ static const unsigned char module_shell_namedlist_js[] = {
 };
 static const unsigned char module_shell_pendingrequests_js[] = {
 #embed "../LiveClientJS/shell/pendingrequests.js"
-};
-static const unsigned char module_shell_readmarks_js[] = {
-#embed "../LiveClientJS/shell/readmarks.js"
 };
 static const unsigned char module_shell_requests_js[] = {
 #embed "../LiveClientJS/shell/requests.js"
@@ -260,13 +242,11 @@ static const struct demo_file files[] = {
     FILE("/DemoPage/page/views.js", page_views_js),
     FILE("/LiveClientJS/core/actionrows.js", module_core_actionrows_js),
     FILE("/LiveClientJS/core/actions.js", module_core_actions_js),
-    FILE("/LiveClientJS/core/archive.js", module_core_archive_js),
     FILE("/LiveClientJS/core/connection-attempts.js", module_core_connection_attempts_js),
     FILE("/LiveClientJS/core/connection-stream.js", module_core_connection_stream_js),
     FILE("/LiveClientJS/core/connection.js", module_core_connection_js),
     FILE("/LiveClientJS/core/copy.js", module_core_copy_js),
     FILE("/LiveClientJS/core/counting.js", module_core_counting_js),
-    FILE("/LiveClientJS/core/eventid.js", module_core_eventid_js),
     FILE("/LiveClientJS/core/fetches.js", module_core_fetches_js),
     FILE("/LiveClientJS/core/found.js", module_core_found_js),
     FILE("/LiveClientJS/core/freshness.js", module_core_freshness_js),
@@ -289,8 +269,9 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/updatecore.js", module_core_updatecore_js),
     FILE("/LiveClientJS/core/ways.js", module_core_ways_js),
     FILE("/LiveClientJS/actions.js", module_actions_js),
-    FILE("/LiveClientJS/archive.js", module_archive_js),
     FILE("/LiveClientJS/connection.js", module_connection_js),
+    FILE("/LiveClientJS/core.js", module_core_js),
+    FILE("/LiveClientJS/counting.js", module_counting_js),
     FILE("/LiveClientJS/livegate.js", module_livegate_js),
     FILE("/LiveClientJS/machine.js", module_machine_js),
     FILE("/LiveClientJS/screens.js", module_screens_js),
@@ -299,10 +280,6 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/actions.js", module_shell_actions_js),
     FILE("/LiveClientJS/shell/actionstore.js", module_shell_actionstore_js),
     FILE("/LiveClientJS/shell/actiontabs.js", module_shell_actiontabs_js),
-    FILE("/LiveClientJS/shell/archive.js", module_shell_archive_js),
-    FILE("/LiveClientJS/shell/archiveerror.js", module_shell_archiveerror_js),
-    FILE("/LiveClientJS/shell/archivelist.js", module_shell_archivelist_js),
-    FILE("/LiveClientJS/shell/archiverequests.js", module_shell_archiverequests_js),
     FILE("/LiveClientJS/shell/client.js", module_shell_client_js),
     FILE("/LiveClientJS/shell/detailsscreens.js", module_shell_detailsscreens_js),
     FILE("/LiveClientJS/shell/environment.js", module_shell_environment_js),
@@ -317,7 +294,6 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/missed.js", module_shell_missed_js),
     FILE("/LiveClientJS/shell/namedlist.js", module_shell_namedlist_js),
     FILE("/LiveClientJS/shell/pendingrequests.js", module_shell_pendingrequests_js),
-    FILE("/LiveClientJS/shell/readmarks.js", module_shell_readmarks_js),
     FILE("/LiveClientJS/shell/requests.js", module_shell_requests_js),
     FILE("/LiveClientJS/shell/screenlists.js", module_shell_screenlists_js),
     FILE("/LiveClientJS/shell/screens.js", module_shell_screens_js),

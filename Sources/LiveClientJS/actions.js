@@ -1,8 +1,6 @@
 // What a user did: at once, or as soon as the server can be reached.
 
-export { ActionQueue } from "./core/actions.js"
-export { actionOutcome } from "./core/outcome.js"
-export { ActionConflict, SharedActionQueue } from "./core/sharedactions.js"
+export { ActionConflict } from "./core/sharedactions.js"
 export { ActionError } from "./shell/actionerror.js"
 export { LiveActions, openActions } from "./shell/actions.js"
 export { IndexedDBActionStore, MemoryActionStore } from "./shell/actionstore.js"

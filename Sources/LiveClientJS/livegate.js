@@ -1,9 +1,8 @@
-// Livegate's client for browsers and Node: what an app knows, and what it does about it.
+// Livegate's client for browsers and Node: what an app knows, and what it does about it. The archive, counting and the machines
+// beneath all of it have entries of their own.
 
 export * from "./actions.js"
-export * from "./archive.js"
 export * from "./connection.js"
-export * from "./core/counting.js"
 export * from "./machine.js"
 export * from "./screens.js"
 export * from "./tabs.js"

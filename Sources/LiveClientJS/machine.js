@@ -1,7 +1,6 @@
 // What an app knows of an area, and how good it is; where it is kept.
 
 export { StoreError, keyOf, thingOf } from "./core/stored.js"
-export { UpdateMachine } from "./core/update.js"
 export { RequestError } from "./shell/failures.js"
 export { IndexedDBStore, discardStore, openStore } from "./shell/indexeddb.js"
 export { LiveGate, gateOf } from "./shell/gate.js"

@@ -232,7 +232,7 @@ test("what events bring to the screen is counted by its time", async () => {
     const server = new Server(), clock = new Clock(), client = new ScriptedClient(server, clock)
     client.open()
     const { counts } = await run(counting[0], {
-        ...module, client, snapshot: () => server.snapshot("incident"), reload: thing => server.reload(thing),
+        client, snapshot: () => server.snapshot("incident"), reload: thing => server.reload(thing),
     }, { gives: ["counts"] })
     await clock.settle()
     server.ts = clock.now() - 600

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 
 const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "es2022", "--moduleResolution", "node",
     "--lib", "es2022,dom,dom.iterable"]
-const entries = ["livegate", "connection", "tabs", "machine", "screens", "actions", "archive"]
+const entries = ["livegate", "connection", "tabs", "machine", "screens", "actions", "archive", "counting", "core"]
 const address = entry => new URL(`../../Sources/LiveClientJS/${entry}.js`, import.meta.url)
 
 // What the compiler says, a line each, of an app and of two files for each entry. All of them at once: it spends its time on
@@ -43,7 +43,7 @@ test("an app compiles against the types", () => {
 
 for (const entry of entries) {
     test(`whatever ${entry}.js exports is declared, and a name that it has not is refused`, () => {
-        assert.ok(exported[entry].length > 1)
+        assert.ok(exported[entry].length > 0)
         assert.deepEqual(said.filter(line => line.includes(`${entry}-all.ts`)), [])
         const refused = said.filter(line => line.includes(`/${entry}-unknown.ts(`))
         assert.equal(refused.length, 1)

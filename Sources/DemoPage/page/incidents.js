@@ -1,6 +1,7 @@
 // What the page knows of incidents: a machine of the module, and the screens that decide what is fetched. No DOM.
 
-import { RefreshCounts, Screens, compareKeys, createMachine, keyOf } from "../../LiveClientJS/livegate.js"
+import { RefreshCounts } from "../../LiveClientJS/counting.js"
+import { Screens, compareKeys, createMachine, keyOf } from "../../LiveClientJS/livegate.js"
 
 /** Incidents of a page of the list. */
 const pageLimit = 25

@@ -1,6 +1,7 @@
 // The page: a list and a details view that change by themselves, and what people do about it.
 
-import { Retry, allTabs, connect, openStore } from "../../LiveClientJS/livegate.js"
+import { Retry } from "../../LiveClientJS/core.js"
+import { allTabs, connect, openStore } from "../../LiveClientJS/livegate.js"
 
 import { API } from "./api.js"
 import { Incidents, idOf } from "./incidents.js"

@@ -28,11 +28,6 @@ export interface ActionResult {
     retryAfter?: number
 }
 
-/** What a status of HTTP means for an action. */
-export type ActionOutcome = "done" | "unauthorized" | "rejected" | "again"
-/** Which of them a status is. */
-export function actionOutcome(status: number): ActionOutcome
-
 /** What became of an action without the user having asked. */
 export type ActionNews =
     /** The server will never do it. It was undone, unless (`isReplaced`) the user has chosen another value. */
@@ -177,19 +172,3 @@ export class LiveActions {
 
 /** Reads the store and sends what is in it. */
 export function openActions(options: ActionOptions): Promise<LiveActions>
-
-/**
- * What decides about deferrable actions, without I/O: for those who carry it out themselves. `handle` is given what
- * happens as `{name: {…}}` and gives what is to be done, in order; Tests/Scenarios/actions shows both.
- */
-export class ActionQueue {
-    constructor(settings?: ActionSettings & { seed?: number, keyPrefix?: string })
-    handle(input: object, now: number): object[]
-    /** When `{wake: {}}` is due at the latest; null: only something that happens changes anything. */
-    readonly wakeAt: number | null
-    readonly view: { isLoaded: boolean, pending: DeferredAction[], sending: string[], isUnauthorized: boolean }
-    pending(kind: string, id: string): string | undefined
-}
-
-/** An action queue with one more input, `{taken: {actions, mayBeSent}}`: what is stored, whoever wrote it. */
-export class SharedActionQueue extends ActionQueue {}

@@ -1,7 +1,6 @@
 // Areas of state that are kept as the server has them, and the stores that they live in.
 
-import { Client, ConnectionEnd, Machine } from "./connection.js"
-import { AppFailure } from "./connection.js"
+import { AppFailure, Client, ConnectionEnd } from "./connection.js"
 import { ReloadResult, ScreenFailure, StoredList, Timing } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
@@ -316,6 +315,3 @@ export class StoreError extends Error {
     /** Of "other": what was found, where it can be read. */
     readonly found?: { format: number, schema: number, account: string, server: string } | null
 }
-
-/** What `LiveMachine` stands on. */
-export const UpdateMachine: new (settings: Record<string, unknown>) => Machine

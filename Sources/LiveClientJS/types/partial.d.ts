@@ -4,9 +4,6 @@ import {
 } from "./screens.js"
 
 /** Below, at or above 0: as `a` stands before, with or behind `b`. */
-export function compareKeys(a: ListKey, b: ListKey): number
-
-/** Below, at or above 0: as `a` stands before, with or behind `b`. */
 export function compareEnds(a: ListEnd, b: ListEnd): number
 
 /** The stretches of a list in which nothing is missing. */

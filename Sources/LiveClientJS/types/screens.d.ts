@@ -8,6 +8,9 @@ export interface ScreenThing { entity: string; id: string }
 /** Where an item stands in its list: by rank, a whole number within ±(2^53 - 1), then by the code points of the text. */
 export interface ListKey { rank: number; text: string }
 
+/** Below, at or above 0: as `a` stands before, with or behind `b`. */
+export function compareKeys(a: ListKey, b: ListKey): number
+
 /** An end of a stretch of a list: a key, or the very beginning or end. */
 export type ListEnd = { beginning: {} } | { at: { key: ListKey } } | { end: {} }
 

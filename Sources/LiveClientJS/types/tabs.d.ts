@@ -1,7 +1,5 @@
 // One connection for all tabs of a browser.
 
-import type { Machine } from "./connection.js"
-
 declare const sharing: unique symbol
 
 /** A way to share a connection, for `share` of `connect`. */
@@ -9,6 +7,3 @@ export interface Sharing { readonly [sharing]: true }
 
 /** All tabs of this browser with the same server and `account` share one connection. */
 export const allTabs: Sharing
-
-/** What decides which tab of several has the connection. */
-export const TabMachine: new (settings: Record<string, unknown>) => Machine

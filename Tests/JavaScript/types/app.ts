@@ -1,10 +1,15 @@
 // A small app, as an app's developer writes it: it is only compiled (types.test.js).
+import { PartialList } from "../../../Sources/LiveClientJS/core.js"
+import { RefreshCounts } from "../../../Sources/LiveClientJS/counting.js"
 import {
-    ArchiveError, ArchivePageSource, IndexedDBActionStore, LiveArchive, LivegateError, MemoryStore, PartialList, RefreshCounts, RequestError,
-    Screens, connect, createMachine, eventKey, isEventID, keyOf, markCovers, markRead, openActions, openStore, readKind, readMarkOf,
+    ArchiveError, ArchivePageSource, LiveArchive, eventKey, isEventID, markCovers, markRead, readKind, readMarkOf,
+} from "../../../Sources/LiveClientJS/archive.js"
+import {
+    IndexedDBActionStore, LivegateError, MemoryStore, RequestError, Screens, connect, createMachine, keyOf, openActions, openStore,
 } from "../../../Sources/LiveClientJS/livegate.js"
+import type { ArchivedEvent, EventID, InboxPage } from "../../../Sources/LiveClientJS/archive.js"
 import type {
-    ArchivedEvent, ConnectionState, EventID, Freshness, InboxPage, ListKey, LiveActions, LiveTime, LiveUpdate, Thing,
+    ConnectionState, Freshness, ListKey, LiveActions, LiveTime, LiveUpdate, Thing,
 } from "../../../Sources/LiveClientJS/livegate.js"
 
 const counts = new RefreshCounts()

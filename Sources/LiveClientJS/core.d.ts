@@ -1,0 +1,4 @@
+// What core.js exports.
+
+export * from "./types/core.js"
+export * from "./types/partial.js"

@@ -1,0 +1,3 @@
+// What counting.js exports.
+
+export * from "./types/counting.js"
