@@ -36,11 +36,19 @@ package final class FetchedKeys: Sendable {
         /// its name; false while such a question was answered a moment ago, so that a flood of them costs what other bad tokens
         /// cost.
         package let asksForUnknown: Bool
+        /// Another one, and a higher, with each publication of other keys: what earlier ones have verified proves nothing then.
+        package fileprivate(set) var generation: UInt64 = 0
 
         package init(keys: [SignatureKey]?, asksForUnknown: Bool) {
             self.keys = keys
             marks = keys.map { Set($0.lazy.map(\.mark)) }
             self.asksForUnknown = asksForUnknown
+        }
+
+        /// Whether both verify the same tokens, by the same keys in the same order.
+        fileprivate func verifiesAs(_ other: Snapshot) -> Bool {
+            guard let keys, let others = other.keys else { return self.keys == nil && other.keys == nil }
+            return keys.elementsEqual(others) { $0.verifiesAs($1) }
         }
     }
 
@@ -51,7 +59,13 @@ package final class FetchedKeys: Sendable {
 
     package var snapshot: Snapshot { stored.withLock { $0 } }
 
-    package func publish(_ snapshot: Snapshot) { stored.withLock { $0 = snapshot } }
+    package func publish(_ snapshot: Snapshot) {
+        stored.withLock { stored in
+            var next = snapshot
+            next.generation = stored.generation + (stored.verifiesAs(snapshot) ? 0 : 1)
+            stored = next
+        }
+    }
 }
 
 /// A key set that came from an issuer's server.

@@ -75,6 +75,11 @@ package final class SignatureKey: @unchecked Sendable {
         return onlyAlgorithm == nil || other.onlyAlgorithm == nil || onlyAlgorithm == other.onlyAlgorithm
     }
 
+    /// Whether both are one key, for the same tokens. Of a key without a mark, for want of memory, nobody knows.
+    func verifiesAs(_ other: SignatureKey) -> Bool {
+        self === other || mark != 0 && mark == other.mark && onlyAlgorithm == other.onlyAlgorithm
+    }
+
     /// Whether `token`, a whole compact JWS of which `signature` is the decoded third part, was signed by this key.
     ///
     /// Any loop may call it, several at once.

@@ -35,11 +35,10 @@ package struct StaticTokens: Sendable {
 
     package var count: Int { entries.values.reduce(0) { $0 + $1.count } }
 
-    /// The entry of a token. It is looked for by its SHA-256: the time shows at most whether eight bytes of the digest
-    /// are those of an entry, which nobody can aim at. The others are compared in constant time.
-    func entry(_ token: [UInt8]) -> Entry? {
+    /// The entry of a token, by its SHA-256: the time shows at most whether eight bytes of the digest are those of an
+    /// entry, which nobody can aim at. The others are compared in constant time.
+    func entry(_ digest: [UInt8]) -> Entry? {
         guard !entries.isEmpty else { return nil }
-        let digest = Digest.sha256(token)
         return entries[Self.beginning(digest)]?.last { constantTimeEquals($0.digest, digest) }
     }
 

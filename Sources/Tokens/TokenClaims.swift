@@ -32,6 +32,9 @@ package struct TokenClaims {
         second("iat").flatMap { $0 <= now + TokenVerifier.issueLeewaySeconds ? $0 : nil }
     }
 
+    /// Whether ``issuedAt(now:)`` leaves the claim out only because our clock has not come so far.
+    func isIssuedAhead(of now: Int64) -> Bool { second("iat") != nil && issuedAt(now: now) == nil }
+
     /// `jti`.
     var tokenID: String? { members.text("jti").flatMap(Self.tokenID) }
 

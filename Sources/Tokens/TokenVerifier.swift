@@ -1,4 +1,5 @@
 import LiveUpdates
+import TLS
 
 /// Turns a token into an account, or into a reason why not.
 ///
@@ -19,6 +20,8 @@ package struct TokenVerifier: Sendable {
     private let anonymous: Identity?
     /// Who judges tokens that are no JWTs; nil: nobody.
     package let introspection: IntrospectionSource?
+    /// What came of the JWTs that were verified, by the issuers of this one.
+    private var verified = VerifiedTokens()
 
     /// - Parameter issuers: no two with the same `issuer` (`check` refuses them); the first would hide the second.
     /// - Parameter anonymous: the account of callers without a token; `nil` lets none of them in.
@@ -46,28 +49,42 @@ package struct TokenVerifier: Sendable {
     /// Judges one token: a static one, or a JWT.
     ///
     /// Costs one signature check for each key that may have signed the token: 0.03 to 0.2 ms, at most
-    /// ``TrustedIssuer/maximumTries`` of them, and none for a token whose issuer, audience or times are refused. Any loop may
-    /// call it.
+    /// ``TrustedIssuer/maximumTries`` of them, and none for a token that was verified before, or whose issuer, audience or times
+    /// are refused. Any loop may call it.
     ///
     /// - Parameter now: seconds since 1970.
     package func verify(_ token: [UInt8], now: Int64) -> Result<Identity, TokenRefusal> {
         guard token.count <= Self.maximumTokenBytes else { return .failure(.tooLarge) }
-        if let entry = tokens.entry(token) { return .success(entry.identity) }
+        let digest = Digest.sha256(token)
+        if let entry = tokens.entry(digest) { return .success(entry.identity) }
         // Of nothing there is nothing to ask.
         if introspection != nil, !token.isEmpty, !Self.hasFormOfJWT(token) {
             return .failure(.undecided(.introspection(token: token)))
         }
         guard !issuers.isEmpty else { return .failure(.unknownToken) }
-        return Result { () throws(TokenRefusal) in try verifyJWT(token, now: now) }
+        if let identity = identity(verified: digest, now: now) { return .success(identity) }
+        return Result { () throws(TokenRefusal) in try verifyJWT(token, digest, now: now) }
+    }
+
+    /// Who a token is for that was verified, where a check now could come to nothing else.
+    private func identity(verified digest: [UInt8], now: Int64) -> Identity? {
+        guard let kept = verified.find(digest) else { return nil }
+        let generation = issuers.first { $0.voucher == kept.identity.voucher }?.known.generation
+        guard kept.counts(now: now, generation: generation) else {
+            verified.forget(digest)
+            return nil
+        }
+        return kept.identity
     }
 
     /// Three parts with dots between (RFC 7515 §3.1). Whatever else is wrong with it, it is no other kind of token.
     private static func hasFormOfJWT(_ token: [UInt8]) -> Bool { token.count { $0 == UInt8(ascii: ".") } == 2 }
 
-    /// The same with other static tokens.
+    /// The same with other static tokens. It has verified nothing yet.
     package func with(_ tokens: StaticTokens) -> TokenVerifier {
         var verifier = self
         verifier.tokens = tokens
+        verifier.verified = VerifiedTokens()
         return verifier
     }
 
@@ -113,7 +130,7 @@ package struct TokenVerifier: Sendable {
         return introspection?.voucher == voucher || issuers.contains { $0.voucher == voucher }
     }
 
-    private func verifyJWT(_ token: [UInt8], now: Int64) throws(TokenRefusal) -> Identity {
+    private func verifyJWT(_ token: [UInt8], _ digest: [UInt8], now: Int64) throws(TokenRefusal) -> Identity {
         let parts = try CompactToken(token)
         let header = try TokenHeader(parts.header)
         let claims = try TokenClaims(parts.payload)
@@ -124,12 +141,19 @@ package struct TokenVerifier: Sendable {
         // What its own words refuse is not worth a signature: whoever keeps an old token pays nothing with it.
         try claims.checkAudience(issuer.audiences)
         let expiry = try claims.checkTimes(now: now)
-        let key = try issuer.signer(of: token, header, parts.signature)
+        let known = issuer.known
+        let key = try issuer.signer(of: token, header, parts.signature, among: known)
         // From here on the claims are the issuer's word.
-        return Identity(
+        let identity = Identity(
             account: try claims.account(claim: issuer.accountClaim), subject: claims.subject, expiresAt: expiry,
             issuedAt: claims.issuedAt(now: now), tokenID: claims.tokenID, voucher: issuer.voucher,
             keyMark: issuer.fetched == nil ? nil : key.mark)
+        // An `iat` ahead of our clock is left out of the identity now, and is in it later.
+        if !claims.isIssuedAhead(of: now) {
+            let kept = VerifiedTokens.Kept(identity: identity, verifiedAt: now, generation: known.generation)
+            verified.keep(digest, kept)
+        }
+        return identity
     }
 }
 

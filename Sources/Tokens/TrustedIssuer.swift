@@ -20,6 +20,7 @@ package struct TrustedIssuer: Sendable {
     /// Where they are fetched from a server.
     package let fetched: FetchedKeys?
     let voucher: Voucher
+    private let filed: FetchedKeys.Snapshot
 
     package init(
         issuer: String, audiences: [String], algorithms: [SignatureAlgorithm] = SignatureAlgorithm.asymmetric,
@@ -32,6 +33,7 @@ package struct TrustedIssuer: Sendable {
         self.keys = keys
         self.fetched = fetched
         voucher = .issuer(issuer)
+        filed = FetchedKeys.Snapshot(keys: keys, asksForUnknown: false)
     }
 
     /// Whether tokens of this issuer could ever be accepted.
@@ -58,11 +60,13 @@ package struct TrustedIssuer: Sendable {
         return problems
     }
 
+    /// The keys that count now.
+    var known: FetchedKeys.Snapshot { fetched?.snapshot ?? filed }
+
     /// The key that has signed a token.
     func signer(
-        of token: [UInt8], _ header: TokenHeader, _ signature: [UInt8]
+        of token: [UInt8], _ header: TokenHeader, _ signature: [UInt8], among known: FetchedKeys.Snapshot
     ) throws(TokenRefusal) -> SignatureKey {
-        let known = fetched?.snapshot ?? FetchedKeys.Snapshot(keys: keys, asksForUnknown: false)
         guard let keys = known.keys else { throw .unavailable }
         let candidates = Self.candidates(among: keys, header.algorithm, keyName: header.keyName)
         for key in candidates where key.verifies(token, algorithm: header.algorithm, signature: signature) {

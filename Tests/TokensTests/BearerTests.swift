@@ -68,11 +68,11 @@ import Testing
                 entry(cousin, "cousin")
             ])
         for number in 0..<1_000 {
-            #expect(tokens.entry(Array("token \(number)".utf8))?.account == Account("A\(number)"))
+            #expect(tokens.entry(digests[number])?.account == Account("A\(number)"))
         }
-        #expect(tokens.entry(Array("token 1000".utf8)) == nil)
+        #expect(tokens.entry(Digest.sha256(Array("token 1000".utf8))) == nil)
         cousin[9] ^= 1
-        #expect(StaticTokens([entry(cousin, "cousin")]).entry(Array("token 7".utf8)) == nil)
+        #expect(StaticTokens([entry(cousin, "cousin")]).entry(digests[7]) == nil)
     }
 
     @Test func `each reason fits a header and says nothing of the token`() {

@@ -87,6 +87,7 @@ struct LimitTableTests {
         ("requests on one connection", [ConnectionLoop.maximumPreflights]),
         ("tokens that a client sends on an open stream", [TokenRate.maximumTokensPerSecond, code(.tooMuch)]),
         ("keys that one token is tried with", [TrustedIssuer.maximumTries]),
+        ("JWTs that were verified", [VerifiedTokens.maximumTokens, VerifiedTokens.maximumBytes >> 20]),
         (
             "what a node asks a server of tokens",
             [

@@ -69,6 +69,19 @@ struct NodeRevocationsTests {
         #expect(admission.refusal(of: Self.person) == (row.isAdmitted ? nil : .revoked))
     }
 
+    @Test(arguments: targets)
+    func `a token that was verified before is asked about each time`(target: Revocation.Target) throws {
+        let revocations = NodeRevocations(retention: .seconds(3600))
+        var admission = admission(revocations)
+        admission.verifier = TokenForge.verifier()
+        let claims = TokenForge.claims(account: #""PACC2""#, more: #","sub":"s","jti":"t","iat":5"#)
+        let token = TokenForge.token(payload: claims)
+        let text = Self.upgrade + "Authorization: Bearer \(String(decoding: token, as: UTF8.self))\r\n"
+        for _ in 0..<2 { #expect(try isAdmitted(text, admission)) }
+        revocations.add(Revocation(target, before: 6, recordedAt: .max / 8))
+        for _ in 0..<2 { #expect(try !isAdmitted(text, admission)) }
+    }
+
     @Test func `callers without a token are refused while their account is revoked`() throws {
         let own = admission(revoking(.account(Account("PACC2")), before: 0), anonymous: "PACC2")
         let other = admission(revoking(.account(Account("PACC1")), before: Self.now), anonymous: "PACC2")
