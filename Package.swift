@@ -207,7 +207,7 @@ let package = Package(
             swiftSettings: strict + optimized),
         tests("KafkaLogsTests", "KafkaLogs", "ScriptedBroker"),
         tests("BalancerTests", "Balancer", "TestHarness"),
-        tests("HTTPTests", "HTTP", "TestHarness"),
+        tests("HTTPTests", "HTTP", "TestHarness", "AllocationCounter"),
         tests("WebSocketTests", "WebSocket", "CZlib", "TestHarness"),
         .testTarget(
             name: "LiveUpdatesTests",

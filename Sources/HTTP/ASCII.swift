@@ -56,10 +56,10 @@ extension UInt8 {
 extension ArraySlice<UInt8> {
     /// The slice without SP and HTAB at both ends.
     var trimmed: ArraySlice<UInt8> {
-        var slice = self
-        while let first = slice.first, first.isBlank { slice.removeFirst() }
-        while let last = slice.last, last.isBlank { slice.removeLast() }
-        return slice
+        var (start, end) = (startIndex, endIndex)
+        while start < end, self[start].isBlank { start += 1 }
+        while start < end, self[end - 1].isBlank { end -= 1 }
+        return self[start..<end]
     }
 
     /// Whether these are the bytes of `text`, letters of ASCII in either case.

@@ -35,13 +35,15 @@ package struct HeaderFields: Sendable {
 
     /// The value of the first field of this name, or nil.
     package func first(_ name: String) -> ArraySlice<UInt8>? {
-        for field in fields where slice(field.name).equalsIgnoringCase(name) { return slice(field.value) }
+        for field in fields where isNamed(field, name) { return slice(field.value) }
         return nil
     }
 
     /// The values of all fields of this name, in their order.
     package func all(_ name: String) -> [ArraySlice<UInt8>] {
-        fields.filter { slice($0.name).equalsIgnoringCase(name) }.map { slice($0.value) }
+        var values: [ArraySlice<UInt8>] = []
+        for field in fields where isNamed(field, name) { values.append(slice(field.value)) }
+        return values
     }
 
     /// The value of the only field of this name: nil when there is none or more than one.
@@ -59,14 +61,33 @@ package struct HeaderFields: Sendable {
 
     /// Whether the comma-separated lists of all fields of this name hold the token, in any case (RFC 9110 §5.6.1).
     package func containsToken(_ token: String, in name: String) -> Bool {
-        list(name).contains { $0.equalsIgnoringCase(token) }
+        hasMember(name) { $0.equalsIgnoringCase(token) }
     }
 
     /// The members of the comma-separated lists of all fields of this name; empty members are left out.
     package func list(_ name: String) -> [ArraySlice<UInt8>] {
-        all(name).flatMap { value in
-            value.split(separator: ASCII.comma).map(\.trimmed).filter { !$0.isEmpty }
+        var members: [ArraySlice<UInt8>] = []
+        _ = hasMember(name) { member in
+            members.append(member)
+            return false
         }
+        return members
+    }
+
+    /// Whether a member of the comma-separated lists of all fields of this name passes; those behind it are not asked.
+    private func hasMember(_ name: String, _ passes: (ArraySlice<UInt8>) -> Bool) -> Bool {
+        for field in fields where isNamed(field, name) {
+            var start = Int(field.value.lowerBound)
+            let end = Int(field.value.upperBound)
+            while start < end {
+                var comma = start
+                while comma < end, bytes[comma] != ASCII.comma { comma += 1 }
+                let member = bytes[start..<comma].trimmed
+                if !member.isEmpty, passes(member) { return true }
+                start = comma + 1
+            }
+        }
+        return false
     }
 
     /// Adds a field at the end. The bytes are taken as they are: whoever sends them to a peer checks them first.
@@ -78,6 +99,12 @@ package struct HeaderFields: Sendable {
         let start = Int32(bytes.count)
         bytes.append(contentsOf: text.utf8)
         return start..<Int32(bytes.count)
+    }
+
+    /// Most fields differ in length from the name that is looked for: no slice is made of them.
+    private func isNamed(_ field: Field, _ name: String) -> Bool {
+        guard Int(field.name.upperBound - field.name.lowerBound) == name.utf8.count else { return false }
+        return slice(field.name).equalsIgnoringCase(name)
     }
 
     private func slice(_ range: Range<Int32>) -> ArraySlice<UInt8> {

@@ -30,7 +30,7 @@ REAL_KAFKA = "AgainstApacheKafka"
 OLDER_KAFKA = "The previous line of Kafka"
 RULE_MUTANTS = r"^SimulationTests\..*Mutants"
 # In a sanitizer's allocator allocations are not counted.
-COSTS = r"^LiveUpdatesTests\.RecordCostTests|^ArchiveTests\.ArchiveCostTests"
+COSTS = r"^HTTPTests\.HeaderCostTests|^LiveUpdatesTests\.RecordCostTests|^ArchiveTests\.ArchiveCostTests"
 FEW_HISTORIES = {"LIVEGATE_SIMULATION_HISTORIES": "5000", "LIVEGATE_SIMULATION_DEPTH": "5", "LIVEGATE_PAST_HISTORIES": "2000",
                  "LIVEGATE_ARCHIVE_HISTORIES": "500"}
 
