@@ -73,7 +73,7 @@ class Site:
                    "/etc/nginx/site.pem": certificate, "/etc/nginx/site.key": key,
                    "/etc/envoy/site.pem": certificate, "/etc/envoy/site.key": key,
                    "/etc/caddy/site.pem": certificate, "/etc/caddy/site.key": key,
-                   "/run/caddy/admin.sock": folder / "caddy.sock"}
+                   "/var/lib/caddy/admin.sock": folder / "caddy.sock"}
         for number, node in enumerate(self.nodes, 11):
             changes |= {f"10.0.0.{number}:8080": node.host, f"10.0.0.{number}:8443": node.host,
                         f"addr 10.0.0.{number} port 9080": "addr {} port {}".format(*node.admin.split(":")),
