@@ -75,7 +75,9 @@ def test_a_line_in_the_same_commit_or_one_that_names_it_later_is_enough(history)
     assert history.problems() == told
     history.write(changelog.CHANGELOG, "## Not released\n- `limits.max_lag_of_others` is new.\n")
     assert history.problems() == told
-    history.write(changelog.CHANGELOG, "## Not released\n- `limits.max_lag` is 20s.\n")
+    history.write(changelog.CHANGELOG, "## Not released\n- None.\n\n## 0.1.0\n- `limits.max_lag` is new.\n")
+    assert history.problems() == told
+    history.write(changelog.CHANGELOG, "# Changes\n\n## Not released\n- `limits.max_lag` is 20s.\n\n## 0.1.0\n")
     assert history.problems() == []
     history.commit()
     path, text, _ = CHANGES[3]

@@ -23,8 +23,11 @@ TABLES = {
 
 
 def git(root, *words):
-    """What git says; None where it cannot."""
-    done = subprocess.run(["git", "-C", str(root), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    """What git says; None where it cannot, or is not installed."""
+    try:
+        done = subprocess.run(["git", "-C", str(root), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    except OSError:
+        return None
     return done.stdout if done.returncode == 0 else None
 
 
@@ -64,12 +67,18 @@ def unnamed(before, after, changelog):
     return sorted(f"{kind} {name}" for kind, name in changed if not re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", changelog))
 
 
+def newest(changelog):
+    """The section of what is not released yet: a name in an older one is no line for a change of today."""
+    return "\n## ".join(("\n" + changelog).split("\n## ")[:2])
+
+
 def problems(root=ROOT):
     """A line for each change that the changelog does not have."""
     file = Path(root) / CHANGELOG
     if git(root, "rev-parse", "--verify", "--quiet", "HEAD") is None or not file.exists():
         return []
-    changelog, found = file.read_text(), []
+    whole, found = file.read_text(), []
+    changelog = newest(whole)
     begin = base(root)
     commits = (git(root, "log", "--format=%H", "--no-merges", f"{begin}..HEAD", "--", *TABLES) or "").split() if begin else []
     for commit in commits:
@@ -77,7 +86,7 @@ def problems(root=ROOT):
             continue
         for what in unnamed(contract(root, f"{commit}^"), contract(root, commit), changelog):
             found.append(f"commit {commit[:10]}: {what} was added, changed or removed; say in {CHANGELOG} what it asks of whom")
-    if git(root, "show", f"HEAD:{CHANGELOG}") == changelog:
+    if git(root, "show", f"HEAD:{CHANGELOG}") == whole:
         for what in unnamed(contract(root, "HEAD"), contract(root), changelog):
             found.append(f"uncommitted: {what} is added, changed or removed; say in {CHANGELOG} what it asks of whom")
     return found
