@@ -218,7 +218,9 @@ extension LogTracker {
         if let again = askBrokenTopicIDs(broken, now) { return again }
         for check in refresh.checks where isOfNow(check) {
             guard var partition = self[check.name], partition.opening != nil else { continue }
-            if check.isHandoverKept, partition.anchor.handover == check.anchor.handover { partition.anchor.handover = nil }
+            if check.isHandoverKept, partition.anchor.handover == check.anchor.handover {
+                partition.anchor.handover = nil
+            }
             if check.isStartKept { partition.anchor.isStartOpen = false }
             let isShown = (check.isHandoverKept || check.isStartKept) && !isHandoverOpen(check, partition)
             if isShown, partition.anchor.last == check.anchor.handover {
