@@ -67,9 +67,10 @@ package final class LogPages: Sendable {
         pages.store(count, ordering: .releasing)
     }
 
-    /// - Parameter row: what SQLite says of a checkpoint: whether it was kept from its end, the log's pages, and those in the file.
+    /// - Parameter row: what SQLite says of a checkpoint: whether it was kept from its end, the log's pages, and those in the file;
+    ///   both −1 where another one was being made.
     func note(_ row: [SQLValue]?) {
-        guard let row, row.count == 3, case .integer(let all) = row[1], row[1] == row[2] else { return }
+        guard let row, row.count == 3, case .integer(let all) = row[1], all >= 0, row[1] == row[2] else { return }
         filed.store(Int(all), ordering: .releasing)
     }
 }

@@ -1,7 +1,8 @@
 // Tests: Database.swift, Statement.swift, PreparedStatement.swift, DatabaseThread.swift
 import Foundation
-import SQLite
 import Testing
+
+@testable import SQLite
 
 struct DatabaseTests {
     /// A database in a file of its own.
@@ -202,6 +203,9 @@ struct DatabaseTests {
             }
             try other.checkpoint(database.logPages)
             // A second one would be of a log that the writer may begin anew at this moment.
+            #expect(database.logPages.isFiled)
+            // One that is refused says nothing of the file.
+            database.logPages.note([.integer(1), .integer(-1), .integer(-1)])
             #expect(database.logPages.isFiled)
             try insert()
             #expect(counts.last == 1 && !database.logPages.isFiled)

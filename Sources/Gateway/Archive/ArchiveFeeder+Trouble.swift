@@ -12,7 +12,7 @@ extension ArchiveFeeder {
             keeping = ArchiveKeeping()
             overwriteError = nil
             keptFrom = nil
-            claimedPartitions = 0
+            claimedPartitions = nil
             report.opened()
         } catch {
             await fail(error)
@@ -31,7 +31,7 @@ extension ArchiveFeeder {
 
     func fail(_ error: ArchiveError) async {
         feed.disclaim()
-        claimedPartitions = 0
+        claimedPartitions = nil
         claimsAt = 0
         counters.count { $0.errors += 1 }
         counters.setWaitsSince(feed.waitsSince(ofAll: true))
@@ -58,8 +58,10 @@ extension ArchiveFeeder {
 
     private func close() async {
         access.close()
-        await store?.close()
+        let closing = store
+        // What is under way is no trouble of one that is open.
         store = nil
+        await closing?.close()
     }
 
     /// What is damaged gets another name, and a new file is filled from Kafka.

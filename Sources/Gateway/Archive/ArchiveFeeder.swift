@@ -47,7 +47,8 @@ actor ArchiveFeeder {
     var trouble = StoreTrouble()
     var damage = DamagedFiles()
     var claimsAt: UInt64 = 0
-    var claimedPartitions = 0
+    /// Nil: they are to be claimed at the next chance.
+    var claimedPartitions: [ArchivePartition]?
     var batchAt: UInt64 = 0
     var isAsking = false
     var isReading = false
@@ -191,16 +192,16 @@ actor ArchiveFeeder {
     private func claim() async throws(ArchiveError) {
         let partitions = feed.partitions
         guard !partitions.isEmpty else { return }
-        let (isShared, isOther) = (settings.store.isShared, partitions.count != claimedPartitions)
+        let (isShared, isOther) = (settings.store.isShared, partitions != claimedPartitions)
         guard Self.now >= claimsAt || isOther else { return }
         claimsAt = Self.now + (isShared ? 500 : 2_000)
         if isShared || isOther {
             feed.claim(try await ask { store async throws(ArchiveError) in try await store.claim(partitions) })
-            claimedPartitions = partitions.count
+            claimedPartitions = partitions
         }
         let stored = try await ask { store async throws(ArchiveError) in try await store.positions() }
         if isShared { feed.release(stored, now: Self.now) }
-        if feed.findGone(in: stored, now: Self.now, wallClock: WallClock.milliseconds) { claimedPartitions = 0 }
+        if feed.findGone(in: stored, now: Self.now, wallClock: WallClock.milliseconds) { claimedPartitions = nil }
     }
 
     private func append() async throws(ArchiveError) {
