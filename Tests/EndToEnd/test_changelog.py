@@ -88,6 +88,15 @@ def test_a_line_in_the_same_commit_or_one_that_names_it_later_is_enough(history)
     assert history.problems() == told
 
 
+def test_a_table_that_moves_to_another_target_is_no_change(history):
+    table = history.folder / CODES
+    history.write("Sources/WebSocket/CloseCode.swift", table.read_text())
+    table.unlink()
+    assert history.problems() == []
+    history.commit()
+    assert history.problems() == []
+
+
 def test_a_release_begins_anew(history):
     history.write(SETTINGS, "")
     history.commit()

@@ -17,7 +17,8 @@ RULE = "Tests/Runner/changelog.py"
 TABLES = {
     "Sources/GatewaySettings/*.swift": ("setting", r'Setting\(\s*"([a-z_.]+)",.*?default:\s*"([^"]*)"'),
     "Sources/Gateway/Admin/Metric*.swift": ("metric", r'"(livegate_[a-z_]+)"()'),
-    "Sources/CloseCodes/CloseCode.swift": ("close code", r'CloseCode\(rawValue: (\d+)\)()'),
+    # In whichever target: one that moves is no change.
+    "Sources/*/CloseCode.swift": ("close code", r'CloseCode\(rawValue: (\d+)\)()'),
     "Sources/HTTP/RefusalCode.swift": ("refusal", r'case \w+ = "([a-z_]+)"()'),
 }
 
@@ -42,7 +43,7 @@ def contract(root, commit=None):
         if commit is None:
             texts = [path.read_text() for path in sorted(Path(root).glob(files))]
         else:
-            listed = git(root, "ls-tree", "--name-only", commit, f"{files.rpartition('/')[0]}/") or ""
+            listed = git(root, "ls-tree", "-r", "--name-only", commit, "Sources/") or ""
             paths = [path for path in listed.split("\n") if path and Path(path).match(files)]
             texts = [git(root, "show", f"{commit}:{path}") or "" for path in paths]
         for text in texts:
