@@ -159,8 +159,9 @@ def test_a_page_can_read_that_a_port_speaks_tls(gateway, mock_broker, certificat
 
 
 def test_a_connection_that_let_nobody_in_is_not_kept_as_long_as_one_that_did(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap, auth__origins=[APP], limits__handshake_timeout="1s")
-    token = tokens.token("PACC1")
+    limits = {"limits__handshake_timeout": "1s", "limits__max_connections_per_subject": 1}
+    door = gateway(mock_broker.bootstrap, auth__origins=[APP], **limits)
+    token = tokens.token("PACC1", "--subject", "ann")
 
     def answered(peer, request, status):
         peer.sendall(request)
@@ -170,7 +171,9 @@ def test_a_connection_that_let_nobody_in_is_not_kept_as_long_as_one_that_did(gat
             assert answered(known, get("/sync/v1", token), 200) and answered(known, PREFLIGHT, 204)
             assert answered(peer, request, status)
             assert peer.recv(1) == b""
-            # Who was let in stays for longer.
+            # Who was let in stays for longer, and is counted for it: another connection of that user ends behind its answer.
+            with connect(door.host) as other:
+                assert answered(other, get("/sync/v1", token), 200) and other.recv(1) == b""
             assert answered(known, PREFLIGHT, 204)
     # However often it asks beforehand: only who was let in may go on with it.
     assert ask(door.host, PREFLIGHT * 17, 20 * PATIENCE).count(b"HTTP/1.1 204 ") == 16

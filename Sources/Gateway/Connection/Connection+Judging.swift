@@ -40,7 +40,7 @@ extension Connection {
                 CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: keepsAlive),
                 keepsAlive: keepsAlive, early)
         case .ticket(let identity, let policy):
-            wasAdmitted = true
+            lastAdmitted = identity
             answerWithTicket(identity, policy, head, early)
         case .admit(let admitted): enter(admitted, head, early)
         }

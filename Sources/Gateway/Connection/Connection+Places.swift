@@ -85,7 +85,7 @@ extension Connection {
             return refuse(refusal, head)
         }
         endPhase()
-        wasAdmitted = true
+        lastAdmitted = identity
         switch admitted.service {
         case .sync(let parameters):
             poll(parameters, identity, keepsAlive: keepsAlive(behind: head), early, place)
@@ -99,7 +99,8 @@ extension Connection {
     /// behind a body that is not read.
     func keepsAlive(behind head: RequestHead, hasReadBody: Bool = false) -> Bool {
         let maximum = loop.policy.maximumRequestsPerConnection
-        let isLast = isOld || id.turn + 1 >= (wasAdmitted ? maximum : min(maximum, ConnectionLoop.maximumPreflights))
+        let limit = lastAdmitted != nil ? maximum : min(maximum, ConnectionLoop.maximumPreflights)
+        let isLast = isOld || id.turn + 1 >= limit
         return !isLast && (hasReadBody || head.body.isEmpty) && SyncAnswer.keepsAlive(head)
     }
 

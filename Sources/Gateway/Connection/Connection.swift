@@ -32,8 +32,8 @@ final class Connection {
     var age: Timer?
     /// The answer to the request that is under way is the last one.
     var isOld = false
-    /// A request was let in on this connection: its client may keep it between two requests.
-    var wasAdmitted = false
+    /// Whose request was let in last on this connection: its client may keep it between two requests.
+    var lastAdmitted: Identity?
     /// The peer has sent its end behind a whole request: it is answered, and what it has sent ahead, and nothing more comes.
     var peerHasFinished = false
     private(set) var transport: Transport<Connection>?
@@ -147,17 +147,17 @@ final class Connection {
         if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finishIdle() }
     }
 
-    /// An answer has left and the client may ask again, or has asked ahead already. Whom this answer did not let in (a preflight lets in
-    /// nobody) has no more time for that than a newcomer: whoever may open connections could else keep them without a token.
+    /// An answer has left and the client may ask again, or has asked ahead already. A client that was never let in, or is just
+    /// refused, has no more time for that than a newcomer: else connections could be kept without a token.
     private func awaitNextRequest(_ answered: Answering) {
         id.turn &+= 1
         answerFields = loop.admission.browsers.crossOrigin.commonFields
         let isIdle = answered.early.count == 0
-        let staysIdle = isIdle && answered.identity != nil && !answered.isRefusal
+        let staysIdle = isIdle && lastAdmitted != nil && !answered.isRefusal
         let limit = staysIdle ? ConnectionLoop.idleRequestMilliseconds : loop.policy.handshakeTimeoutMilliseconds
         let reading = awaitRequest(within: limit)
         reading.isIdle = isIdle
-        if staysIdle, !peerHasFinished, !rest(reading, of: answered.identity) { return finishIdle() }
+        if staysIdle, !peerHasFinished, !rest(reading, of: lastAdmitted) { return finishIdle() }
         var early = answered.early
         switch early.consume({ reading.parser.consume($0) }) {
         // Half a request stays one.
