@@ -12,6 +12,7 @@ final class HistoryFacts {
     private let ingest: Ingest
     private let epochNumber: UInt32
     private let logger: Logger
+    private let limiter = RateLimiter()
     private var hasBegun = false
 
     init(_ consumer: Consumer, ingest: Ingest, epochNumber: UInt32, logger: Logger) {
@@ -48,13 +49,7 @@ final class HistoryFacts {
             case .recordsLost(let partition, let loss):
                 lost.append(.partition(partition))
                 if loss == .passedOver { ingest.tap?.setBack(partition) } else { ingest.tap?.lose(partition) }
-                let (sentence, advice) = Self.words(loss)
-                logger.warning(
-                    sentence,
-                    [
-                        .topic: .text(consumer.tracker.topicName(Int(partition.topic))),
-                        .partition: .number(Int(partition.number)), .advice: .text("\(advice)"),
-                    ])
+                log(loss, partition, now: now)
             }
         }
         if !lost.isEmpty { reset(lost, now: now) }
@@ -66,6 +61,19 @@ final class HistoryFacts {
         ingest.tap?.endWake()
         // The tracker tells what it learned by a clock that was ahead until the next refresh.
         if !facts.isEmpty { ingest.history.clockShows(WallClock.milliseconds) }
+    }
+
+    /// One line for each kind of loss and topic at a time: a leader that changes concerns all of its partitions.
+    private func log(_ loss: LogChange.Loss, _ partition: PartitionName, now: UInt64) {
+        let topic = consumer.tracker.topicName(Int(partition.topic))
+        guard let passed = limiter.pass("\(loss) \(topic)", now: now) else { return }
+        let (sentence, advice) = Self.words(loss)
+        logger.warning(
+            sentence,
+            [
+                .topic: .text(topic), .partition: .number(Int(partition.number)), .advice: .text("\(advice)"),
+                .suppressed: passed.suppressed,
+            ])
     }
 
     private static func words(_ loss: LogChange.Loss) -> (sentence: StaticString, advice: StaticString) {
