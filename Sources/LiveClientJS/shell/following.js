@@ -51,8 +51,8 @@ export class Following {
     }
 
     async #begun() {
-        const begun = new AbortController(), look = () => { if (!this.#isBeginning) begun.abort() }
-        const ends = [this.#client.watch(look), this.#client.subscribe(look)]
+        const begun = new AbortController(), check = () => { if (!this.#isBeginning) begun.abort() }
+        const ends = [this.#client.watch(check), this.#client.subscribe(check)]
         await pause(this.#client.environment, beginningLimit, begun.signal)
         for (const end of ends) end()
     }
