@@ -42,6 +42,8 @@ import WebSocket
         (#"{"read":{"ent":7,"id":8,"aid":"m"}}"#, .unknownControl),
         (#"{"read":{"ent":"a","ent":"b","id":null,"aid":"m"}}"#, .unknownControl),
         (#"{"read":{"ent":"a","id":"b"}}"#, .unknownControl), (#"{"read":{"aid":7}}"#, .unknownControl),
+        // A doubled member is none.
+        (#"{"changed":true,"changed":true,"at":"c"}"#, .other),
         (#"{"token":"t"}"#, .other), (#"{"bye":{"code":70000}}"#, .unknownControl),
         (#"{"news":{"at":"c"}}"#, .unknownControl),
         (#"{"live":{}}"#, .unknownControl), (#"{"source":{"state":"new"}}"#, .unknownControl),

@@ -54,7 +54,7 @@ package enum StreamMessage: Equatable, Sendable {
     }
 
     private static func control(_ root: JSONNode) -> StreamMessage? {
-        if root.has("changed") { return root.cursor.map(StreamMessage.changed) }
+        if root.member("changed") != nil { return root.cursor.map(StreamMessage.changed) }
         guard let members = root.members, members.count == 1, let name = members[0].name else { return nil }
         let body = members[0].value
         guard body.isObject else { return nil }
