@@ -49,6 +49,8 @@ struct RandomHistory {
         setting.limits.maximumEventsPerAccount = [1, 2, 3, 5, 1_000][numbers.below(5)]
         if numbers.isOne(in: 8) { setting.limits.maximumLogBytes = 300 + numbers.below(1_600) }
         setting.hasQuietTopic = latest.isOne(in: 3)
+        // One whose account has seldom had an event.
+        if setting.clients == [0], latest.isOne(in: 3) { setting.clients = [1] }
         for _ in 0..<(12 + numbers.below(28)) {
             steps.append(step())
             if mayCutBack || mayInterrupt, further.isOne(in: 8) { steps.append(furtherStep()) }

@@ -57,7 +57,8 @@ extension Simulation {
         // A node that has no memory of the topic before, or noticed the new one when others had not, knows by its first records
         // alone that the cursor is of the one before.
         if !setting.hasIDs, topic.incarnation > 0, topic.hasLateBirth, clients[client].era != topic.era,
-            (Cursor(clients[client].cursor)?.issue ?? 0) + setting.clockDifference >= nodes[node].noticed ?? 0
+            (Cursor(clients[client].cursor)?.issue ?? 0) + setting.clockDifference >= nodes[node].noticed ?? 0,
+            !isContradicted(client, at: node)
         {
             clients[client].excuse(topic)
         }
@@ -88,6 +89,21 @@ extension Simulation {
         case .undecided: report("client \(client): what becomes of its cursor stays undecided, \(answer)")
         }
         return true
+    }
+
+    /// Whether another record stands where the one is to be that the cursor says, so that the node knows the log for another one
+    /// whatever its first records say.
+    private func isContradicted(_ client: Int, at node: Int) -> Bool {
+        guard let mark = Cursor(clients[client].cursor)?.fingerprint, mark.partition.topic == 0,
+            nodes[node].partitionsTold == nil
+        else { return false }
+        let partition = Int(mark.partition.number)
+        guard partition < topic.logs.count, mark.offset >= topic.starts[partition],
+            mark.offset < topic.end(of: partition), mark.offset < nodes[node].nextOffset(partition),
+            SimulatedNames.accounts.indices.allSatisfy({ nodes[node].remembers($0, partition, mark.offset) })
+        else { return false }
+        let record = topic.records[topic.logs[partition][Int(mark.offset)]]
+        return !record.isRemoved && !mark.fits(record.stamp) && !mark.fitsAnyAccount(record.stamp)
     }
 
     /// Of a log that was cut back, a node that has not read as far as the cursor leaves records out by their offsets alone: it

@@ -25,11 +25,12 @@ package struct Cursor: Equatable, Sendable {
         package var known: Int64?
     }
 
-    /// The last event of the account that the position counts, so that another log under the same name is noticed.
+    /// A record that the position counts, so that another log under the same name is noticed: the account's last event, or of
+    /// an account that had none a recent record of any account.
     package struct Fingerprint: Equatable, Sendable {
         package let partition: PartitionName
         package let offset: Int64
-        /// 24 bits of offset and time stamp.
+        /// 24 bits of offset and time stamp, and of whether it is a record of any account.
         package let check: UInt32
 
         init(partition: PartitionName, offset: Int64, check: UInt32) {
@@ -45,9 +46,26 @@ package struct Cursor: Equatable, Sendable {
             self.init(partition: partition, offset: offset, check: hash.folded & 0xFF_FFFF)
         }
 
-        /// Whether it may be of an event with this time stamp, as Kafka has it.
-        func fits(_ timestamp: Int64) -> Bool {
+        /// Of a record whose account may be any. Nodes of versions that made none take it for the account's event, and answer
+        /// `epoch` where they compare it.
+        init(partition: PartitionName, landmark: Landmark) {
+            var hash = StableHash()
+            hash.combine(UInt64(bitPattern: landmark.offset))
+            hash.combine(UInt64(bitPattern: landmark.timestamp))
+            hash.combine(Self.ofAnyAccount)
+            self.init(partition: partition, offset: landmark.offset, check: hash.folded & 0xFF_FFFF)
+        }
+
+        private static let ofAnyAccount: UInt64 = 1
+
+        /// Whether it may be of an event of the account with this time stamp, as Kafka has it.
+        package func fits(_ timestamp: Int64) -> Bool {
             self == Self(partition: partition, offset: offset, timestamp: timestamp)
+        }
+
+        /// Whether it may be of a record of any account with this time stamp.
+        package func fitsAnyAccount(_ timestamp: Int64) -> Bool {
+            self == Self(partition: partition, landmark: Landmark(offset: offset, timestamp: timestamp))
         }
     }
 

@@ -117,12 +117,37 @@ extension History {
     ) -> CursorText {
         guard let epoch else { return .none }
         let identity = partitions.identity()
-        let positions = isPartial ? positions : withNamed(positions, log, issue: issue)
+        var positions = isPartial ? positions : withNamed(positions, log, issue: issue)
+        let fingerprint = fingerprint ?? landmark(naming: &positions, log, issue: issue)
         return Cursor(
             epoch: epoch, accountCheck: check, issue: min(max(issue, 0), Cursor.latestIssue), readUntil: readUntil,
             topicsKnown: identity.inference.topicsKnown, topicIDs: identity.topicIDs, isPartial: isPartial,
             positions: positions, fingerprint: fingerprint, firstRecords: identity.firstRecords
         ).text
+    }
+
+    /// A recent record of any account, for a cursor whose account has no event that says which log it speaks of. Its partition is
+    /// named behind it where it is not named yet: the account has nothing there that is still to come.
+    ///
+    /// Not further than behind it: of what is read beyond a record, a log that was cut back there may have other records now.
+    private func landmark(naming positions: inout [Cursor.Position], _ log: AccountLog?, issue: Int64)
+        -> Cursor.Fingerprint?
+    {
+        guard let partition = partitions.newestLandmark, let slot = partitions.slot(of: partition) else { return nil }
+        let landmarks = partitions[slot].landmarks
+        if let position = positions.first(where: { $0.partition == partition }) {
+            return landmarks.newest(before: position.offset).map {
+                Cursor.Fingerprint(partition: partition, landmark: $0)
+            }
+        }
+        guard let landmark = landmarks.settled(period: issue / partitions.landmarkPeriod), landmark.offset < .max,
+            let known = partitions.facts[slot].known, log?.index(ofSlot: slot) == nil,
+            positions.count < Cursor.maximumPositions
+        else { return nil }
+        let index = positions.firstIndex { $0.partition > partition } ?? positions.count
+        positions.insert(
+            Cursor.Position(partition: partition, offset: landmark.offset + 1, known: known), at: index)
+        return Cursor.Fingerprint(partition: partition, landmark: landmark)
     }
 
     /// Adds partitions in which the account has nothing. Of one where it has an event that is still to come, nothing is said.

@@ -84,7 +84,7 @@ extension History {
         return false
     }
 
-    /// What the account's last event says of the log; nil where this node's memory does not reach back to it.
+    /// What the cursor's fingerprint says of the log; nil where this node's memory does not reach back to it.
     private func mark(of cursor: Cursor, _ log: AccountLog?) -> LogInference.Mark? {
         guard let fingerprint = cursor.fingerprint, let slot = partitions.slot(of: fingerprint.partition) else {
             return nil
@@ -94,7 +94,9 @@ extension History {
         else {
             return nil
         }
-        return LogInference.compare(fingerprint, part?.entry(at: fingerprint.offset))
+        return LogInference.compare(
+            fingerprint, part?.entry(at: fingerprint.offset),
+            partitions[slot].landmarks.landmark(at: fingerprint.offset))
     }
 
     /// Whether nothing after the positions was let go that passes the filter, as far as that is kept by entity.

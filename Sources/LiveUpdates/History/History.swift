@@ -50,7 +50,8 @@ package final class History {
         self.epoch = epoch
         self.limits = limits
         partitions = PartitionTable(
-            topics: topics, maximumTimestampDelay: limits.maximumTimestampDelayMilliseconds)
+            topics: topics, maximumTimestampDelay: limits.maximumTimestampDelayMilliseconds,
+            retention: limits.retentionMilliseconds)
     }
 
     /// The cluster is known, and with it the epoch.

@@ -158,23 +158,29 @@ struct LogInference {
         return known < earliest
     }
 
-    /// What the account's last event says.
+    /// What the cursor's fingerprint says.
     enum Mark {
         case fits
         case isAnother
-        /// Nothing of the account is held there, which alone proves nothing: the record has to be read once more.
+        /// Nothing is held of the record there, which alone proves nothing: it has to be read once more.
         case isAbsent
     }
 
-    /// `entry` is what is held of the account at the fingerprint's offset, where all of the account is held.
-    static func compare(_ fingerprint: Cursor.Fingerprint, _ entry: PartitionLog.Entry?) -> Mark {
-        guard let entry else { return .isAbsent }
-        return fingerprint.fits(entry.timestamp) ? .fits : .isAnother
+    /// What is held at the fingerprint's offset: `entry` of the account, where all of it is held, and `landmark` of any.
+    static func compare(
+        _ fingerprint: Cursor.Fingerprint, _ entry: PartitionLog.Entry?, _ landmark: Landmark?
+    ) -> Mark {
+        guard let timestamp = entry?.timestamp ?? landmark?.timestamp else { return .isAbsent }
+        if fingerprint.fitsAnyAccount(timestamp) { return .fits }
+        guard fingerprint.fits(timestamp) else { return .isAnother }
+        // Whose event the landmark is, is not known any more.
+        return entry == nil ? .isAbsent : .fits
     }
 
-    /// Whether the record that stands at the fingerprint's offset is another one than the account's last event.
+    /// Whether another record stands at the fingerprint's offset than the one that it was made of.
     static func isAnother(_ record: ProbedRecord, _ fingerprint: Cursor.Fingerprint, _ account: Account) -> Bool {
         guard case .record(let timestamp, let its, let former) = record else { return false }
+        if fingerprint.fitsAnyAccount(timestamp) { return false }
         guard fingerprint.fits(timestamp) else { return true }
         return its.map { $0 != account && former != account } ?? false
     }

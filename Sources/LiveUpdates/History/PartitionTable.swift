@@ -16,6 +16,8 @@ struct PartitionTable {
         var letGo: Int64
         /// The newest arrival of what was let go of forgotten accounts.
         var newestLetGo = Int64.min
+        /// Records by which another log of the name is told from this one.
+        fileprivate(set) var landmarks = Landmarks()
         /// The last wake that read a record, and ``next`` before it.
         fileprivate var wake: UInt64
         fileprivate var nextBeforeWake: Int64
@@ -61,17 +63,29 @@ struct PartitionTable {
     /// No slot has a later one.
     private(set) var latestUnread = Int64.min
     private(set) var newestLetGo = Int64.min
+    /// The partition in which the first record of a period was read last; nil where none was since it was forgotten.
+    private(set) var newestLandmark: PartitionName?
     /// By slot: whoever had not read until this moment all that had come to the partition, and does not name it, may lack a
     /// record that is not read here.
     private(set) var unreadUntil: [Int64] = []
     /// Partitions that were gone over because something of all of them was asked, for tests.
     private(set) var walked = 0
     let maximumTimestampDelay: Int64
+    /// In ms.
+    let landmarkPeriod: Int64
     let topics: Int
 
-    init(topics: Int, maximumTimestampDelay: Int64) {
+    /// `retention`: for how long events are kept, in ms.
+    init(topics: Int, maximumTimestampDelay: Int64, retention: Int64) {
+        self.init(
+            topics: topics, maximumTimestampDelay: maximumTimestampDelay,
+            landmarkPeriod: max(1, retention / Int64(Landmarks.periods)))
+    }
+
+    private init(topics: Int, maximumTimestampDelay: Int64, landmarkPeriod: Int64) {
         self.topics = topics
         self.maximumTimestampDelay = maximumTimestampDelay
+        self.landmarkPeriod = landmarkPeriod
     }
 
     var count: Int { progress.count }
@@ -217,6 +231,9 @@ struct PartitionTable {
         let newest = progress[slot].newestStamp
         let arrival = offset >= progress[slot].liveFrom || newest < 0 ? now : min(newest, now)
         progress[slot].lastArrival = arrival
+        if progress[slot].landmarks.read(offset, timestamp: timestamp, period: arrival / landmarkPeriod) {
+            newestLandmark = progress[slot].name
+        }
         return arrival
     }
 
@@ -241,7 +258,8 @@ struct PartitionTable {
     /// Forgets partitions: all that was known and read of them.
     mutating func remove(where isGone: (PartitionName) -> Bool) -> [Int: Int] {
         var moved: [Int: Int] = [:]
-        var kept = PartitionTable(topics: topics, maximumTimestampDelay: maximumTimestampDelay)
+        var kept = PartitionTable(
+            topics: topics, maximumTimestampDelay: maximumTimestampDelay, landmarkPeriod: landmarkPeriod)
         for slot in everySlot() where !isGone(progress[slot].name) {
             moved[slot] = kept.progress.count
             kept.slots[progress[slot].name] = kept.progress.count
@@ -258,6 +276,7 @@ struct PartitionTable {
         kept.unopened = unopened.filter { !isGone($0) }
         kept.unopenedSince = kept.unopened.isEmpty ? .max : unopenedSince
         kept.latestUnread = kept.unreadUntil.max() ?? .min
+        kept.newestLandmark = newestLandmark.flatMap { isGone($0) ? nil : $0 }
         kept.newestLetGo = kept.progress.lazy.map(\.newestLetGo).max() ?? .min
         self = kept
         return moved

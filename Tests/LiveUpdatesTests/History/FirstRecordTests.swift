@@ -100,8 +100,12 @@ struct FirstRecordTests {
         }
     }
 
-    @Test func `an account without events is refused where all logs of the topic began later`() {
-        let (cursor, issue) = unsaid(Self.quiet)
+    @Test func `an account without events is refused where all logs of the topic began later`() throws {
+        let (text, issue) = unsaid(Self.quiet)
+        // Of a node that had read no record of anybody.
+        var bare = try #require(Cursor(text))
+        (bare.positions, bare.fingerprint) = ([], nil)
+        let cursor = bare.text.bytes
         let later = TestHistory()
         for partition in [TestHistory.first, TestHistory.second] {
             later.open(partition, LogFacts(known: later.now, end: 2, endAsked: 1))

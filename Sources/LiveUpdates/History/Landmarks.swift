@@ -1,0 +1,70 @@
+/// A record of a log by which another log of the same name can be told from it.
+struct Landmark: Equatable, Sendable {
+    let offset: Int64
+    /// As Kafka has it, in ms; -1 where the record has none.
+    let timestamp: Int64
+}
+
+/// Landmarks of one log: the record that was read last, and of each period before, for as long as events are kept, the last one.
+///
+/// Cursors are made with the last record of a period that is over: nodes that read the same log choose nearly the same ones, so a
+/// node as a rule finds what a cursor says in its memory, and where it does not, many cursors ask for one record.
+///
+/// At most 2 KiB.
+struct Landmarks: Sendable {
+    /// So many periods are as long as events are kept.
+    static let periods = 128
+
+    /// In the order of their offsets; a ring once there are as many as there may be.
+    private var landmarks: [Landmark] = []
+    private var oldest = 0
+    private(set) var last: Landmark?
+    private var period = Int64.min
+
+    /// A record was read that came in a period. Returns whether it is the first of that. Constant time.
+    @inline(__always)
+    mutating func read(_ offset: Int64, timestamp: Int64, period: Int64) -> Bool {
+        let begins = period > self.period
+        if begins { begin(period) }
+        last = Landmark(offset: offset, timestamp: timestamp)
+        return begins
+    }
+
+    private mutating func begin(_ period: Int64) {
+        self.period = period
+        guard let last else { return }
+        guard landmarks.count == Self.periods else { return landmarks.append(last) }
+        landmarks[oldest] = last
+        oldest = (oldest + 1) % Self.periods
+    }
+
+    /// The newest one of a period that is over; where none is yet, the record that was read last.
+    func settled(period: Int64) -> Landmark? {
+        period > self.period || landmarks.isEmpty ? last : self[landmarks.count - 1]
+    }
+
+    /// The newest one before an offset.
+    func newest(before offset: Int64) -> Landmark? {
+        if let last, last.offset < offset { return last }
+        let index = count(before: offset)
+        return index > 0 ? self[index - 1] : nil
+    }
+
+    /// The one at an offset; nil where the record there is none.
+    func landmark(at offset: Int64) -> Landmark? {
+        if let last, last.offset == offset { return last }
+        let index = count(before: offset)
+        return index < landmarks.count && self[index].offset == offset ? self[index] : nil
+    }
+
+    private subscript(index: Int) -> Landmark { landmarks[(oldest + index) % landmarks.count] }
+
+    private func count(before offset: Int64) -> Int {
+        var (low, high) = (0, landmarks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].offset < offset { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
