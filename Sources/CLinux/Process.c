@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -114,23 +115,63 @@ int linux_ignore_signal(int number) {
     return signal(number, SIG_IGN) == SIG_ERR ? -errno : 0;
 }
 
-enum { SIGNALS = 65 };
-static atomic_int caught[SIGNALS];
+enum { SIGNALS = 65, WATCHES = 16 };
 
-static void mark(int number) {
-    if (number > 0 && number < SIGNALS) atomic_store(&caught[number], 1);
+/// Descriptors that a signal counts up: made once, never closed, since a handler may write to one at any time.
+typedef struct {
+    atomic_int descriptor_plus_one;
+    atomic_int taken;
+} signal_watch;
+
+static signal_watch watches[SIGNALS][WATCHES];
+
+static void tell(int number) {
+    int before = errno;
+    uint64_t one = 1;
+    for (int index = 0; number > 0 && number < SIGNALS && index < WATCHES; index++) {
+        int descriptor = atomic_load(&watches[number][index].descriptor_plus_one) - 1;
+        // A count that is full has told already.
+        if (descriptor >= 0 && write(descriptor, &one, sizeof one) < 0) continue;
+    }
+    errno = before;
 }
 
-int linux_catch_signal(int number) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = mark;
-    action.sa_flags = SA_RESTART;
-    return sigaction(number, &action, NULL) < 0 ? -errno : 0;
+int linux_watch_signal(int number) {
+    if (number <= 0 || number >= SIGNALS) return -EINVAL;
+    for (int index = 0; index < WATCHES; index++) {
+        signal_watch *watch = &watches[number][index];
+        if (atomic_exchange(&watch->taken, 1)) continue;
+        int descriptor = atomic_load(&watch->descriptor_plus_one) - 1;
+        if (descriptor < 0) {
+            descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+            if (descriptor < 0) {
+                atomic_store(&watch->taken, 0);
+                return -errno;
+            }
+            atomic_store(&watch->descriptor_plus_one, descriptor + 1);
+        }
+        linux_take_signal(descriptor);
+        struct sigaction action;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = tell;
+        action.sa_flags = SA_RESTART;
+        if (sigaction(number, &action, NULL) == 0) return descriptor;
+        atomic_store(&watch->taken, 0);
+        return -errno;
+    }
+    return -EBUSY;
 }
 
-int linux_take_signal(int number) {
-    return number > 0 && number < SIGNALS ? atomic_exchange(&caught[number], 0) : 0;
+int linux_take_signal(int descriptor) {
+    uint64_t count = 0;
+    return read(descriptor, &count, sizeof count) == sizeof count;
+}
+
+void linux_leave_signal(int number, int descriptor) {
+    for (int index = 0; number > 0 && number < SIGNALS && index < WATCHES; index++) {
+        signal_watch *watch = &watches[number][index];
+        if (atomic_load(&watch->descriptor_plus_one) == descriptor + 1) atomic_store(&watch->taken, 0);
+    }
 }
 
 void linux_error_text(int code, char *text, uint64_t room) {

@@ -6,19 +6,21 @@ import Glibc
 ///
 /// The signal's own action is gone with the first watch and does not come back: a signal that arrives during the last
 /// steps of a shutdown must not kill the process.
+///
+/// A handler of ours counts up a descriptor that the loop watches. Dispatch's own source reads a `signalfd`, which does not show a
+/// signal that is pending for another thread alone.
 // SAFETY: the source is cancelled, which may be done from any thread, and otherwise left alone.
 package final class SignalWatch: @unchecked Sendable {
-    private let source: DispatchSourceSignal
+    private let source: DispatchSourceRead
 
-    /// Begins to watch, from any thread: a signal that arrives after this call is reported, even if Dispatch does
-    /// not watch yet. `received` runs on the loop, as a tick; signals that come close together may be reported once.
+    /// Begins to watch, from any thread: a signal that arrives after this call is reported. `received` runs on the loop, as a tick;
+    /// signals that come close together may be reported once. At most 16 watches of one signal at a time.
     package init(_ number: Int32, loop: EventLoop, received: @escaping () -> Void) {
-        // Dispatch begins to watch some time after `activate`, and what came before would be lost with the signal
-        // ignored, or kill the process.
-        precondition(linux_catch_signal(number) == 0, "no such signal, or one that cannot be caught: \(number)")
-        source = DispatchSource.makeSignalSource(signal: number, queue: loop.queue)
-        source.setEventHandler { loop.tick(received) }
-        source.setRegistrationHandler { if linux_take_signal(number) == 1 { loop.tick(received) } }
+        let descriptor = linux_watch_signal(number)
+        precondition(descriptor >= 0, "cannot watch signal \(number): errno \(-descriptor)")
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: loop.queue)
+        source.setEventHandler { if linux_take_signal(descriptor) == 1 { loop.tick(received) } }
+        source.setCancelHandler { linux_leave_signal(number, descriptor) }
         source.activate()
     }
 

@@ -108,6 +108,21 @@ import Testing
         loop.stop()
     }
 
+    @Test func `a signal is told each time that it comes, to all who watch it`() throws {
+        let loop = try EventLoop(label: "test")
+        let told = (0..<2).map { _ in (0..<3).map { _ in Promise<Bool>() } }
+        let watches = told.map { promises in
+            var rest = promises[...]
+            return SignalWatch(SIGIO, loop: loop) { rest.popFirst()?.fulfil(true) }
+        }
+        for round in 0..<3 {
+            kill(getpid(), SIGIO)
+            #expect(told.allSatisfy { $0[round].wait() == true })
+        }
+        for watch in watches { watch.cancel() }
+        loop.stop()
+    }
+
     @Test func `the process's limits are known`() throws {
         #expect(ProcessLimits.usableCores >= 1)
         let limit = try ProcessLimits.raiseDescriptorLimit()

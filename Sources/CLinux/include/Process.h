@@ -42,11 +42,15 @@ int linux_forbid_dumps(void);
 /// Ignores SIGPIPE, or another signal, process-wide; the corresponding C function is `signal` with SIG_IGN.
 int linux_ignore_signal(int number);
 
-/// Catches a signal from now on: it only leaves a mark. The corresponding C function is `sigaction` with SA_RESTART.
-int linux_catch_signal(int number);
+/// Catches a signal from now on, for good: each one counts up the descriptor that is returned, of which a signal has 16. The
+/// corresponding C functions are `sigaction` with SA_RESTART and `eventfd`.
+int linux_watch_signal(int number);
 
-/// Was the signal caught since the last call: 1 or 0.
-int linux_take_signal(int number);
+/// Has the signal come since the last call: 1 or 0.
+int linux_take_signal(int descriptor);
+
+/// Gives the descriptor back. It stays open, for the next one who watches the signal.
+void linux_leave_signal(int number, int descriptor);
 
 /// Writes the C library's sentence for an errno, NUL included; the corresponding C function is `strerror_r`.
 void linux_error_text(int code, char *text, uint64_t room);
