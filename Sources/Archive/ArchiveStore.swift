@@ -221,7 +221,11 @@ extension ArchiveBatch.Run {
         switch continuation {
         case .otherLog(let since): Step(start: from, gapSince: min(since ?? stamp, stamp), gapUntil: stamps?.first)
         // What is read once more, without anything being known to be lost, is there, and counts until that is over.
-        case .cutBack(nil): Step(start: from, keepsPosition: next < stored)
+        // Where Kafka begins behind all that is stored by now, what stood between is lost.
+        case .cutBack(nil):
+            Step(
+                start: from, gapSince: from > stored ? stamp : nil, gapUntil: from > stored ? stamps?.first : nil,
+                keepsPosition: next < stored)
         // What follows was there before the loss, or may have been.
         case .cutBack(let since): Step(start: from, gapSince: since)
         case .same where next > stored:

@@ -352,4 +352,25 @@ struct ArchiveLogsTests {
             #expect(page.gaps == [ArchiveGap(from: 105, to: 500), ArchiveGap(from: 600, to: nil)])
         }
     }
+
+    /// Each row: what a run is, from where to where it goes, and what becomes of a store that stands at 10, behind a record stamped 50.
+    @Test(
+        arguments: [
+            (.cutBack(since: nil), 6..<9, .init(start: 6, keepsPosition: true)),
+            (.cutBack(since: nil), 6..<12, .init(start: 6)), (.cutBack(since: nil), 10..<12, .init(start: 10)),
+            // Kafka begins behind what is stored by now: what stood between is missing.
+            (.cutBack(since: nil), 11..<12, .init(start: 11, gapSince: 50, gapUntil: 90)),
+            (.cutBack(since: 30), 6..<12, .init(start: 6, gapSince: 30)),
+            (.same, 10..<12, .init(start: 10, gapUntil: 90)), (.same, 8..<12, .init(start: 10, gapUntil: 90)),
+            (.same, 11..<12, .init(start: 11, gapSince: 50, gapUntil: 90)), (.same, 8..<10, .init(start: nil)),
+            (.repeated, 11..<12, .init(start: 11, gapSince: 50)), (.repeated, 10..<12, .init(start: 10)),
+        ] as [(ArchiveBatch.Continuation, Range<Int64>, ArchiveBatch.Run.Step)])
+    func `what is missing before a run is a gap, whatever it goes on with`(
+        row: (continuation: ArchiveBatch.Continuation, range: Range<Int64>, step: ArchiveBatch.Run.Step)
+    ) {
+        let run = ArchiveBatch.Run(
+            topic: "t", partition: 0, from: row.range.lowerBound, next: row.range.upperBound,
+            stamps: .init(first: 90, last: 95), continuation: row.continuation, log: nil, events: [])
+        #expect(run.step(next: 10, stamp: 50) == row.step)
+    }
 }
