@@ -86,6 +86,19 @@ struct ArrivalCutsTests {
         #expect(Self.stored(&feed, erasedUntil: 15, upTo: 8) == [5, 6, 7])
     }
 
+    @Test func `what has just been read again, and is not stored yet, is erased as well`() {
+        var feed = Self.feed(maximumHeldBytes: 1)
+        feed.receive(Self.events(0..<5) { 10 + $0 }, now: 0, wallClock: 0)
+        feed.claim([ClaimedPartition(ArchivePartition(topic: "t", number: 0), next: 0)])
+        for question in feed.questions { feed.resolve(question, .goOn(at: 0)) }
+        for run in Self.events(0..<5, now: { _ in 900 }).runs() { feed.reread(run) }
+        feed.noteErasure(until: 15)
+        let isRemembered = feed.erase(Account("A"), until: 15)
+        #expect(isRemembered)
+        let batch = feed.nextBatch()
+        #expect(batch?.runs.map(\.next) == [5] && batch?.runs.allSatisfy(\.events.isEmpty) == true)
+    }
+
     @Test func `an erasure of before what was lost erases nothing of it`() {
         var feed = Self.feed(maximumHeldBytes: 1)
         feed.noteErasure(until: 9)

@@ -231,8 +231,14 @@ struct FeedPartition {
         drop(upTo: offset)
     }
 
-    /// Something was erased that had come before a moment: what of it is still held, or was dropped, is known again.
+    /// Something was erased that had come before a moment: what of it is still held, was dropped, or has just been read once more, is
+    /// known again.
     mutating func erase(until moment: Int64) {
+        cut(by: moment)
+        reread = reread.map(cuts.applied)
+    }
+
+    private mutating func cut(by moment: Int64) {
         for run in chain.reversed() {
             guard let first = run.entries.first, first.arrival < moment,
                 let last = run.entries.last(where: { $0.arrival < moment })
