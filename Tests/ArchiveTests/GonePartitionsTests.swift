@@ -84,6 +84,17 @@ struct GonePartitionsTests {
         #expect(feed.nextBatch() == nil && feed.partitions.map(\.number) == [0])
     }
 
+    @Test func `what another node has said to be gone, or nobody stores any more, is found no longer`() {
+        var feed = Self.feedWithGone()
+        #expect(feed.partitions.map(\.number) == [0, 1, 2])
+        let told = StoredPosition(topic: "t", partition: 1, next: 0, log: KnownLog())
+        #expect(feed.findGone(in: [Self.stored[0], told], now: 20_000, wallClock: 5_000) == false)
+        #expect(feed.partitions.map(\.number) == [0])
+        // Stored again, it counts from the beginning.
+        #expect(feed.findGone(in: Self.stored, now: 20_001, wallClock: 5_000) == false)
+        #expect(feed.partitions.map(\.number) == [0])
+    }
+
     @Test func `a partition that is there again is read on`() {
         var feed = Self.feedWithGone()
         feed.refreshed([TopicAnswers(count: 7, partitions: 2)])

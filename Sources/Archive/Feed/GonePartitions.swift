@@ -36,9 +36,14 @@ struct GonePartitions {
     mutating func find(
         in stored: [PartitionName: StoredPosition], now: UInt64, wallClock: Int64, _ id: (UInt16) -> UInt32?
     ) -> Bool {
+        // What another node has written, or what is not stored any more, is found no longer.
+        for name in Set(found.keys).union(unknownSince.keys) where stored[name] == nil { forget(name) }
         let before = found.count
         for (name, position) in stored where !exists(name) {
-            if position.next == 0, position.log?.isUnread(id(name.topic)) == true { continue }
+            if position.next == 0, position.log?.isUnread(id(name.topic)) == true {
+                forget(name)
+                continue
+            }
             let answers = topics[Int(name.topic)].count
             let since = unknownSince[name] ?? (moment: now, answers: answers)
             unknownSince[name] = since
