@@ -78,6 +78,10 @@ struct ResetTests {
         bench.take(
             .subscribe(
                 IngestBench.subscriber(last, loop: 1, 9_999), JoinRequest(since: cursor.bytes, page: IngestBench.page)))
+        // It says the record that was read last by then, of which there have been others since.
+        let record = ProbedRecord.record(timestamp: 1_000, account: Account("nobody"))
+        let found = RecordProbes.Found(probe: .init(partition: IngestBench.partition, offset: 0), record: record)
+        bench.ingest.probed([found], now: 0, wallClock: 1_000)
         #expect(await bench.takeLines(ofLoop: 1).last == "joined 9999 resumed 1,2,3. fresh")
     }
 
