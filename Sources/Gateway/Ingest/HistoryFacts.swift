@@ -12,7 +12,7 @@ final class HistoryFacts {
     private let ingest: Ingest
     private let epochNumber: UInt32
     private let logger: Logger
-    private let limiter = RateLimiter()
+    private let losses: LossLog
     private var hasBegun = false
 
     init(_ consumer: Consumer, ingest: Ingest, epochNumber: UInt32, logger: Logger) {
@@ -20,6 +20,7 @@ final class HistoryFacts {
         self.ingest = ingest
         self.epochNumber = epochNumber
         self.logger = logger
+        losses = LossLog(logger: logger)
     }
 
     /// Applies what has changed: before the record that is handed over next, after a drain, after each answer of a refresh.
@@ -49,7 +50,8 @@ final class HistoryFacts {
             case .recordsLost(let partition, let loss):
                 lost.append(.partition(partition))
                 if loss == .passedOver { ingest.tap?.setBack(partition) } else { ingest.tap?.lose(partition) }
-                log(loss, partition, now: now)
+                let topic = consumer.tracker.topicName(Int(partition.topic))
+                losses.log(loss, topic: topic, partition: partition.number, now: now)
             }
         }
         if !lost.isEmpty { reset(lost, now: now) }
@@ -61,39 +63,6 @@ final class HistoryFacts {
         ingest.tap?.endWake()
         // The tracker tells what it learned by a clock that was ahead until the next refresh.
         if !facts.isEmpty { ingest.history.clockShows(WallClock.milliseconds) }
-    }
-
-    /// One line for each kind of loss and topic at a time: a leader that changes concerns all of its partitions.
-    private func log(_ loss: LogChange.Loss, _ partition: PartitionName, now: UInt64) {
-        let topic = consumer.tracker.topicName(Int(partition.topic))
-        guard let passed = limiter.pass("\(loss) \(topic)", now: now) else { return }
-        let (sentence, advice) = Self.words(loss)
-        logger.warning(
-            sentence,
-            [
-                .topic: .text(topic), .partition: .number(Int(partition.number)), .advice: .text("\(advice)"),
-                .suppressed: passed.suppressed,
-            ])
-    }
-
-    private static func words(_ loss: LogChange.Loss) -> (sentence: StaticString, advice: StaticString) {
-        switch loss {
-        case .retention:
-            (
-                "everybody is told to resync: retention removed records before they were read",
-                "let the topic keep records for longer, or find out why this node was so far behind"
-            )
-        case .unreadable:
-            (
-                "everybody is told to resync: records could not be read",
-                "look for damage in the brokers' log of this partition; clients fetch anew by themselves"
-            )
-        case .passedOver:
-            (
-                "everybody is told to resync: records were passed over",
-                "clients fetch anew by themselves; see whether a leader has changed, and report it with the lines before this one"
-            )
-        }
     }
 
     private func begin() -> Bool {

@@ -1,0 +1,43 @@
+import KafkaLogs
+import Logging
+
+/// Writes that records of a partition were lost before they were read: one line for each kind of loss and topic at a time, since a
+/// leader that changes concerns all of its partitions.
+final class LossLog {
+    private let logger: Logger
+    private let limiter = RateLimiter()
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// `now` is monotonic, in milliseconds.
+    func log(_ loss: LogChange.Loss, topic: String, partition: Int32, now: UInt64) {
+        guard let passed = limiter.pass("\(loss) \(topic)", now: now) else { return }
+        let (sentence, advice) = Self.words(loss)
+        logger.warning(
+            sentence,
+            [
+                .topic: .text(topic), .partition: .number(Int(partition)), .advice: .text("\(advice)"),
+                .suppressed: passed.suppressed,
+            ])
+    }
+
+    private static func words(_ loss: LogChange.Loss) -> (sentence: StaticString, advice: StaticString) {
+        switch loss {
+        case .retention:
+            (
+                "everybody is told to resync: retention removed records before they were read",
+                "let the topic keep records for longer, or find out why this node was so far behind"
+            )
+        case .unreadable:
+            (
+                "everybody is told to resync: records could not be read",
+                "look for damage in the brokers' log of this partition; clients fetch anew by themselves"
+            )
+        case .passedOver:
+            (
+                "everybody is told to resync: records were passed over",
+                "clients fetch anew by themselves; see whether a leader has changed, and report it with the lines before this one"
+            )
+        }
+    }
+}
