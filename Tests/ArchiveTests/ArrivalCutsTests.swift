@@ -99,6 +99,24 @@ struct ArrivalCutsTests {
         #expect(batch?.runs.map(\.next) == [5] && batch?.runs.allSatisfy(\.events.isEmpty) == true)
     }
 
+    /// With and without something that is known to be lost: records that are stamped ahead, of an account that was erased before.
+    @Test(arguments: [nil, 70] as [Int64?]) func `where a log was cut back, what is read again stays erased`(
+        since: Int64?
+    ) {
+        var feed = Self.feed()
+        feed.receive(Self.events(8..<10) { _ in 800 }, now: 0, wallClock: 0)
+        let isRemembered = feed.erase(Account("A"), until: 500)
+        #expect(isRemembered)
+        feed.claim([ClaimedPartition(ArchivePartition(topic: "t", number: 0), next: 8)])
+        for question in feed.questions { feed.resolve(question, .cutBack(to: 3, since: since, until: 8)) }
+        #expect(feed.behind.map(\.range) == [3..<8])
+        for run in Self.events(3..<8, now: { _ in 900 }).runs() { feed.reread(run) }
+        #expect(feed.nextBatch()?.runs.flatMap(\.events).map(\.offset) == [])
+        feed.appended(now: 0)
+        // What came behind it came since.
+        #expect(feed.nextBatch()?.runs.flatMap(\.events).map(\.offset) == [8, 9])
+    }
+
     @Test func `an erasure of before what was lost erases nothing of it`() {
         var feed = Self.feed(maximumHeldBytes: 1)
         feed.noteErasure(until: 9)

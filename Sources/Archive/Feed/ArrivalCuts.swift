@@ -9,6 +9,9 @@ package struct ArrivalCuts: Equatable, Sendable {
         var moment: Int64
     }
 
+    /// Behind the earliest arrival that a store keeps as one.
+    static let earliest = Int64.min + 2
+
     /// Erasures, each at another offset, while nothing is stored. What came before the oldest of more counts as of the next one.
     static let maximum = 1024
 

@@ -167,6 +167,8 @@ struct FeedPartition {
             (offset, continuation) = (to, .cutBack(since: since))
             stored.cut(at: to)
             stored.until = until
+            // When these came first nobody knows any more: what an erasure of any time covers by its account stays erased.
+            cuts.add(next: until, moment: ArrivalCuts.earliest)
         }
         claim = .at(offset)
         // Where nothing is known to be lost, what is stored counts until it is read once more.
