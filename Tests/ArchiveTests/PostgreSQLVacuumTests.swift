@@ -83,4 +83,41 @@ struct VacuumPassTests {
         #expect(try await !store.isToBeOverwritten())
         await store.close()
     }
+
+    @Test func `a statement of an erasure deletes no more marks than the rows of a step`() async throws {
+        let uri = try PostgreSQLServer.shared.makeDatabase()
+        let store = try await PostgreSQLArchiveTests.open(uri)
+        _ = try await store.append(.of(PostgreSQLArchiveTests.events(0..<1)))
+        let asking = PostgreSQLServer.session(uri)
+        try asking.run { connection in
+            for sql in [
+                "CREATE TABLE counted (deleted bigint)",
+                """
+                CREATE FUNCTION count_marks() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN INSERT INTO counted SELECT count(*) FROM gone; RETURN NULL; END $$
+                """,
+                """
+                CREATE TRIGGER counting AFTER DELETE ON livegate_marks REFERENCING OLD TABLE AS gone
+                FOR EACH STATEMENT EXECUTE FUNCTION count_marks()
+                """,
+                """
+                INSERT INTO livegate_people (account, name, key, since) SELECT a.id, convert_to('P' || i, 'UTF8'), ''::bytea, 0
+                FROM livegate_accounts a, generate_series(1, 2500) i
+                """,
+                """
+                INSERT INTO livegate_marks SELECT p.id, t.id, convert_to('k', 'UTF8'), 5
+                FROM livegate_people p, livegate_things t
+                """,
+            ] { try connection.command(sql) }
+        }
+        // Before the event came, which stays with its thing.
+        let counts = try await store.erase(Account("A"), until: 500)
+        #expect(counts.events == 0 && counts.marks == 2500)
+        let (most, all) = try asking.run { connection in
+            let row = try connection.run("SELECT max(deleted), sum(deleted)::bigint FROM counted")
+            return (row.integer(0, 0), row.integer(0, 1))
+        }
+        #expect(most == Int64(ArchiveWriter.rowsOfStep) && all == 2500)
+        await store.close()
+    }
 }

@@ -92,7 +92,9 @@ extension PostgreSQLWriter {
             counts.marks += gone.marks
             guard gone.things < limit else { return (counts, true) }
         }
-        counts.marks += try eraseMarks(of: number, until: moment, connection)
+        let marks = try eraseMarks(of: number, until: moment, limit: limit, connection)
+        counts.marks += marks
+        guard marks < limit else { return (counts, true) }
         try deleteEmpty([number], connection)
         return (counts, false)
     }
@@ -126,20 +128,34 @@ extension PostgreSQLWriter {
         return counts
     }
 
-    private func eraseMarks(of account: Int64, until moment: Int64, _ connection: Connection) throws -> Int {
-        let values: [Parameter] = [.integer(account), .integer(moment), .bytes(EventKey(before: moment).bytes)]
+    /// So many rows at most, of each of the three kinds in turn.
+    private func eraseMarks(
+        of account: Int64, until moment: Int64, limit: Int, _ connection: Connection
+    ) throws -> Int {
         var marks = 0
         for sql in [
             """
-            DELETE FROM livegate_marks m USING livegate_people p WHERE p.account = $1 AND m.person = p.id
-            AND (m.since < $2 OR m.key < $3)
+            WITH gone AS (SELECT m.person, m.thing FROM livegate_marks m JOIN livegate_people p ON p.id = m.person
+            WHERE p.account = $1 AND (m.since < $2 OR m.key < $3) LIMIT $4)
+            DELETE FROM livegate_marks m USING gone g WHERE m.person = g.person AND m.thing = g.thing
             """,
-            "DELETE FROM livegate_waiting WHERE account = $1 AND (since < $2 OR key < $3)",
             """
-            UPDATE livegate_people SET key = ''::bytea, since = 0
-            WHERE account = $1 AND key > ''::bytea AND (since < $2 OR key < $3)
+            DELETE FROM livegate_waiting WHERE ctid = ANY(ARRAY(SELECT ctid FROM livegate_waiting
+            WHERE account = $1 AND (since < $2 OR key < $3) LIMIT $4))
             """,
-        ] { marks += try connection.run(sql, values).changes }
+            """
+            UPDATE livegate_people SET key = ''::bytea, since = 0 WHERE ctid = ANY(ARRAY(SELECT ctid FROM livegate_people
+            WHERE account = $1 AND key > ''::bytea AND (since < $2 OR key < $3) LIMIT $4))
+            """,
+        ] where marks < limit {
+            marks += try connection.run(
+                sql,
+                [
+                    .integer(account), .integer(moment), .bytes(EventKey(before: moment).bytes),
+                    .integer(Int64(limit - marks)),
+                ]
+            ).changes
+        }
         return marks
     }
 }
