@@ -89,6 +89,8 @@ let plantedRace: [Target] =
 
 let package = Package(
     name: "livegate",
+    // Of the client library; the gateway and its programs are for Linux alone.
+    platforms: [.iOS(.v17), .macOS(.v14), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
     products: [
         .executable(name: "livegate", targets: ["livegate"]),
         .executable(name: "livecat", targets: ["livecat"]),
@@ -108,12 +110,13 @@ let package = Package(
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         system("CJOSE", pkgConfig: "cjose", apt: "libcjose-dev", "libjansson-dev"),
         system("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
-        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CPostgreSQL", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         // Linked by its name: simdjson's pkg-config file has a -D flag, which the package manager warns of and leaves out.
         // The header defines the same by itself.
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
+        // Debian's, or the one that each of Apple's platforms has.
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Protocol cores: no I/O.
         core("HTTP"),
@@ -136,7 +139,8 @@ let package = Package(
         core("Options", "CLinux"),
         core("Terminal", "CLinux", "CTerminal"),
         core("Fetching", "CCurl"),
-        core("SQLite", "CSQLite"),
+        core("Locks"),
+        core("SQLite", "CSQLite", "Locks"),
         core("PostgreSQL", "CPostgreSQL"),
         // The past; optimised in every build, for tests that go through thousands of histories.
         core(
@@ -160,7 +164,7 @@ let package = Package(
         // Optimised in every build, for tests that go through 100,000 histories.
         core("LiveState", settings: strict + optimized),
         core(
-            "LiveClient", "LiveState", "SQLite", "CloseCodes", "HTTP"),
+            "LiveClient", "LiveState", "SQLite", "CloseCodes", "HTTP", "Locks"),
         // Its transport on Linux, and what livecat stands on.
         core(
             "LiveClientReactor", "LiveClient", "LiveState", "HTTP", "WebSocket", "Reactor", "TLS", "Transport"),
@@ -224,7 +228,7 @@ let package = Package(
         tests("KafkaTests", "Kafka", "KafkaLogs", "TestHarness"),
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
-        tests("SQLiteTests", "SQLite", "TestHarness"),
+        tests("SQLiteTests", "SQLite", "Locks", "TestHarness"),
         tests(
             "ArchiveTests", "Archive", "SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", "TestHarness",
             "AllocationCounter"),

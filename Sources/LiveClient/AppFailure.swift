@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 typealias OnError = @Sendable (AppFailure) -> Void
 
@@ -41,7 +41,7 @@ public struct AppFailure: Sendable, CustomStringConvertible {
     }
 
     /// What was printed, once for each function and error; so many, and no more.
-    private static let printed = Mutex<Set<String>>([])
+    private static let printed = Lock<Set<String>>([])
     private static let maximumPrinted = 100
 
     /// Which function it was, and what it was asked for.

@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// Gives up what takes too long.
 enum Deadline {
@@ -38,7 +38,7 @@ private final class Race<Value: Sendable>: Sendable {
         var isOver = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func begin(
         _ winner: CheckedContinuation<Value, any Error>, _ body: @escaping @Sendable () async throws -> Value,

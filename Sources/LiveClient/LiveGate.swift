@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// One gate for all requests to an API: while that is in trouble, whoever asks waits here (``APIGate`` decides).
 ///
@@ -15,7 +15,7 @@ public final class LiveGate: Sendable {
         var lastError: AppFailure?
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let now: @Sendable () -> Milliseconds
     private let sleep: @Sendable (Milliseconds) async throws -> Void
     private let onError: OnError?
@@ -38,7 +38,7 @@ public final class LiveGate: Sendable {
     ) {
         var settings = APIGate.Settings()
         settings.seed = seed
-        state = Mutex(State(machine: APIGate(settings)))
+        state = Lock(State(machine: APIGate(settings)))
         self.now = now
         self.sleep = sleep
         self.onError = onError
@@ -157,7 +157,7 @@ final class GatedCall: Sendable {
     @TaskLocal static var current: GatedCall?
 
     private let leave: @Sendable () -> Void
-    private let hasLeft = Mutex(false)
+    private let hasLeft = Lock(false)
 
     init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
 

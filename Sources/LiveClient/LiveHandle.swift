@@ -1,17 +1,17 @@
-import Synchronization
+import Locks
 
 /// What client and updates share: the loop, and the session on it. Ends the session when all have let it go.
 final class LiveHandle: Sendable {
     /// Where the session stands once it is made; written and read on the loop alone.
     private final class Slot: Sendable {
-        let session = Mutex<Confined<LiveSession>?>(nil)
+        let session = Lock<Confined<LiveSession>?>(nil)
     }
 
     let states = StateBroadcast()
     let parts: LiveSession.Parts
     private let loop: any ClientLoop
     private let maximumUpdates: Int
-    private let lastReader = Mutex(0)
+    private let lastReader = Lock(0)
     private let slot = Slot()
 
     init(

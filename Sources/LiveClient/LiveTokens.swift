@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// What a client asks the app's token function (`token` of ``LiveClient``).
 public struct TokenQuestion: Equatable, Sendable {
@@ -28,7 +28,7 @@ public final class LiveTokens: Sendable {
     /// An app's token that takes longer than this is none: it is asked for again.
     private static let giveMilliseconds: Milliseconds = 30_000
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let give: Give
     private let onError: OnError?
 

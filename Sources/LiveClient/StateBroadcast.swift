@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// The state of a client, for whoever looks at it now or follows it.
 final class StateBroadcast: Sendable {
@@ -13,7 +13,7 @@ final class StateBroadcast: Sendable {
     /// What a follower that does not read misses: the oldest beyond this.
     private static let maximumStates = 16
 
-    private let kept = Mutex(Kept())
+    private let kept = Lock(Kept())
 
     var state: ConnectionState { kept.withLock { $0.state } }
 

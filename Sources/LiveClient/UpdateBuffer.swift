@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Updates that a client has and its reader has not read yet: the way from the loop to a task.
 ///
@@ -18,7 +18,7 @@ final class UpdateBuffer: Sendable {
     }
 
     private let maximumUpdates: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(maximumUpdates: Int) {
         precondition(maximumUpdates >= 1, "a client buffers at least one update, not \(maximumUpdates)")

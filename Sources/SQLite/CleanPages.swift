@@ -1,5 +1,5 @@
 import CSQLite
-import Synchronization
+import Locks
 
 #if canImport(Glibc)
     import Glibc
@@ -62,7 +62,7 @@ enum CleanPages {
 
     /// The methods of files, by the address of the system's: a pair of those with ``read(_:_:_:_:)`` and ``write(_:_:_:_:)``,
     /// and the system's own.
-    private static let pairs = Mutex<[UInt: UInt]>([:])
+    private static let pairs = Lock<[UInt: UInt]>([:])
 
     private static func open(
         _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,

@@ -1,5 +1,5 @@
 import CSQLite
-import Synchronization
+import Locks
 
 #if canImport(Glibc)
     import Glibc
@@ -53,25 +53,26 @@ struct DatabaseHandle: ~Copyable {
 
 /// How long the write-ahead log was at the last commit, in pages; for all threads.
 package final class LogPages: Sendable {
-    private let pages = Atomic(0)
-    private let filed = Atomic(0)
+    private let pages = Lock((all: 0, filed: 0))
 
-    package var count: Int { pages.load(ordering: .acquiring) }
+    package var count: Int { pages.withLock { $0.all } }
 
     /// Whether all of it stands in the file.
-    package var isFiled: Bool { count == filed.load(ordering: .acquiring) }
+    package var isFiled: Bool { pages.withLock { $0.all == $0.filed } }
 
     func set(_ count: Int) {
-        // It was begun anew.
-        if count <= self.count { filed.store(0, ordering: .releasing) }
-        pages.store(count, ordering: .releasing)
+        pages.withLock {
+            // It was begun anew.
+            if count <= $0.all { $0.filed = 0 }
+            $0.all = count
+        }
     }
 
     /// - Parameter row: what SQLite says of a checkpoint: whether it was kept from its end, the log's pages, and those in the file;
     ///   both −1 where another one was being made.
     func note(_ row: [SQLValue]?) {
         guard let row, row.count == 3, case .integer(let all) = row[1], all >= 0, row[1] == row[2] else { return }
-        filed.store(Int(all), ordering: .releasing)
+        pages.withLock { $0.filed = Int(all) }
     }
 }
 

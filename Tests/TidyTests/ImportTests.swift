@@ -17,7 +17,8 @@ struct ImportTests {
         "Kafka": ["CRdKafka", "Glibc", "KafkaLogs", "Synchronization"],
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
-        "SQLite": ["CSQLite", "Glibc", "Darwin", "Synchronization"],
+        "Locks": ["Glibc", "Darwin"],
+        "SQLite": ["CSQLite", "Locks", "Glibc", "Darwin"],
         "PostgreSQL": ["CPostgreSQL", "Glibc", "Darwin", "Synchronization"],
         "Archive": ["SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", "Glibc", "Synchronization"],
         "Fetching": ["CCurl", "Glibc", "Synchronization"],
@@ -36,7 +37,7 @@ struct ImportTests {
         ],
         "LiveState": [],
         "LiveClient": [
-            "LiveState", "SQLite", "CloseCodes", "HTTP", "Darwin", "Glibc", "Synchronization",
+            "LiveState", "SQLite", "CloseCodes", "HTTP", "Locks", "Darwin", "Glibc",
         ],
         "LiveClientReactor": [
             "LiveClient", "LiveState", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Synchronization",

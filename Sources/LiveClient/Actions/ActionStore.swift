@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// Keeps what users did, beside the local state that shows it.
 ///
@@ -41,7 +41,7 @@ public final class MemoryActionStore: ActionStore {
         let id: String
     }
 
-    private let rows = Mutex<[Name: DeferredAction]>([:])
+    private let rows = Lock<[Name: DeferredAction]>([:])
     private let show: @Sendable (_ kind: String, _ id: String, _ value: String?) -> Void
 
     /// - Parameter show: gives the local state a status; nil: the thing is to be reloaded.

@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// Gives the pages of a list that is known in part: what ``ScreensAPI/page(of:_:)`` asks.
 public protocol PageSource: Sendable {
@@ -33,7 +33,7 @@ public final class ArchivePageSource: PageSource, ScreensAPI {
     private let wanted: ArchiveRequest
     private let onGaps: @Sendable ([ArchiveGap]) async throws -> Void
     /// The newest of the stream: the archive may be a moment behind it.
-    private let kept = Mutex(Kept())
+    private let kept = Lock(Kept())
 
     /// - Parameters:
     ///   - wanted: of which entities, or which thing; its limits and order are those of each page.

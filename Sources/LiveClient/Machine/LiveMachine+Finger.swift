@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// What the area is told of the finger: in order, and before anything that is asked with it. Views would not do: whoever reads
 /// them slowly misses that one finger took the place of another.
@@ -72,7 +72,7 @@ final class Telling: Sendable {
         var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Waits until all is told.
     ///

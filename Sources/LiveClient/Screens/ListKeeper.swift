@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// Keeps the lists of ``LiveScreens`` beside the state of their machine, so that the next start shows them at once.
 ///
@@ -39,7 +39,7 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
     private let screens: LiveScreens<API>
     private let store: any ListStore<API.Value>
     private let area: String
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// - Parameter area: the machine's (``LiveArea/name``), under which they are kept.
     public init(_ screens: LiveScreens<API>, in store: any ListStore<API.Value>, area: String) {

@@ -1,5 +1,5 @@
 import LiveState
-import Synchronization
+import Locks
 
 /// Where a machine keeps its metadata, in one transaction with the app's state.
 ///
@@ -21,7 +21,7 @@ public final class MemoryStore: LiveStore {
     /// The app's state is its own memory: there is nothing to write with.
     public struct Transaction: Sendable {}
 
-    private let areas = Mutex<[String: UpdateMetadata]>([:])
+    private let areas = Lock<[String: UpdateMetadata]>([:])
 
     /// Nothing is stored yet.
     public init() {}
