@@ -63,6 +63,8 @@ extension LiveSession {
         case .answered(let answer): receiveAnswer(id, answer)
         case .refused(let answer): refuse(id, answer)
         case .closed(.noStatus, _): handle(.lost(id: id, how: .cut))
+        // A server that is done says so in a `bye` before it closes: 1000 alone is a proxy's.
+        case .closed(.normal, _) where goodbye == nil: handle(.lost(id: id, how: .cut))
         case .closed(let code, let reason):
             if code == .revoked { failure = .revoked(reason: reason) }
             let retry = CloseCode.retryMilliseconds(inReason: reason).map(Milliseconds.init)

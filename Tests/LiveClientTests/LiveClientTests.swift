@@ -19,6 +19,12 @@ import Testing
         .send([0x88, UInt8(2 + reason.utf8.count), UInt8(code >> 8), UInt8(code & 0xFF)] + Array(reason.utf8))
     }
 
+    /// A server that says that it is done, and closes.
+    static let done: Step = {
+        let bye = #"{"bye":{"code":1000,"why":"done"}}"#
+        return .send([0x81, UInt8(bye.utf8.count)] + Array(bye.utf8) + [0x88, 2, 0x03, 0xE8])
+    }()
+
     static func client(
         _ server: ScriptedServer, token: @escaping @Sendable () async throws -> String = { "t" }
     ) throws -> LiveClient {
@@ -48,7 +54,7 @@ import Testing
             .awaitHead, .upgrade(["Sec-WebSocket-Protocol: livegate.v1"]), Self.frame(Self.event), Self.frame("{}"),
             Self.frame(#"{"bye":{"code":1}}"#), Self.frame(#"{"news":{}}"#), Self.frame("[1]"), Self.frame("no"),
             Self.frame(#"{"ent":"a","id":"b","type":"c","at":"x"}"#), Self.frame(#"{"ent":"a","id":1,"type":"c"}"#),
-            Self.close(1000), .awaitBytes(8), .close,
+            Self.done, .awaitBytes(8), .close,
         ])
         let (updates, error) = await Self.all(try Self.client(server))
         #expect(
@@ -66,7 +72,7 @@ import Testing
     func `a buffer that leaves room for nothing leaves room for one`(_ maximum: Int) async throws {
         let server = try ScriptedServer([
             .awaitHead, .upgrade(), Self.frame(Self.event), Self.frame(Self.event), Self.frame(Self.event),
-            Self.close(1000), .awaitBytes(8), .close,
+            Self.done, .awaitBytes(8), .close,
         ])
         var configuration = LiveClientConfiguration(url: "ws://127.0.0.1:\(server.port)/live/v1")
         configuration.maximumBufferedUpdates = maximum
@@ -204,7 +210,7 @@ import Testing
                 Self.frame(#"{"beat":{"at":"four"}}"#), Self.frame(Self.event), Self.close(1001), .awaitBytes(8),
                 .close,
             ],
-            [.awaitHead, .upgrade(), Self.close(1000), .awaitBytes(8), .close])
+            [.awaitHead, .upgrade(), Self.done, .awaitBytes(8), .close])
         var configuration = LiveClientConfiguration(url: "ws://127.0.0.1:\(server.port)/live/v1?with=ts&since=old")
         configuration.cursor = LiveCursor("kept")
         configuration.entities = ["incident", "note"]
@@ -226,7 +232,7 @@ import Testing
 
     @Test func `tries again when no token can be had`() async throws {
         struct Offline: Error {}
-        let server = try ScriptedServer([.awaitHead, .upgrade(), Self.close(1000), .awaitBytes(8), .close])
+        let server = try ScriptedServer([.awaitHead, .upgrade(), Self.done, .awaitBytes(8), .close])
         let asked = Mutex(0)
         let client = try Self.client(server) {
             if asked.withLock({
@@ -247,7 +253,7 @@ import Testing
     }
 
     @Test func `ends when it is closed, and when its reader is cancelled`() async throws {
-        let server = try ScriptedServer([.awaitHead, .upgrade(), .awaitBytes(8), Self.close(1000), .close])
+        let server = try ScriptedServer([.awaitHead, .upgrade(), .awaitBytes(8), Self.done, .close])
         for cancels in [false, true] {
             let client = try Self.client(server)
             let opened = AsyncStream<Void>.makeStream()

@@ -82,7 +82,7 @@ import WebSocket
     }
 
     @Test func `shows each state in its order`() async throws {
-        let server = try ScriptedServer([.awaitHead, .upgrade(), Client.close(1000), .awaitBytes(8), .close])
+        let server = try ScriptedServer([.awaitHead, .upgrade(), Client.done, .awaitBytes(8), .close])
         let client = try Client.client(server)
         let states = client.states
         let (_, error) = await Client.all(client)
@@ -100,8 +100,17 @@ import WebSocket
         #expect(names == ["idle", "connecting 1", "connected", "done"])
     }
 
+    @Test func `comes back after a close with 1000 that the server has not announced`() async throws {
+        let server = try ScriptedServer(
+            [.awaitHead, .upgrade(), Client.close(1000), .awaitBytes(8), .close],
+            [.awaitHead, .upgrade(), Client.done, .awaitBytes(8), .close])
+        let client = try Client.client(server)
+        let (updates, error) = await Client.all(client)
+        #expect(error == nil && updates.count { $0 == .connected } == 2)
+    }
+
     @Test func `says that nobody is signed in, and tries again for the next reader`() async throws {
-        let server = try ScriptedServer([.awaitHead, .upgrade(), Client.close(1000), .awaitBytes(8), .close])
+        let server = try ScriptedServer([.awaitHead, .upgrade(), Client.done, .awaitBytes(8), .close])
         let isSignedIn = Mutex(false)
         let client = try Client.client(server) {
             guard isSignedIn.withLock({ $0 }) else { throw LiveClientError.unauthorized }

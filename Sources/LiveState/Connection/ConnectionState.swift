@@ -36,7 +36,7 @@ public enum WaitReason: String, Codable, Sendable {
 public enum ConnectionEnd: Error, Codable, Equatable, Sendable {
     /// The app ended it.
     case stopped
-    /// The server said that it is done: close code 1000.
+    /// The server said that it is done, by a `bye` with 1000. A close with 1000 alone is a proxy's, and a loss.
     case done
     /// Close code 4403: the access was revoked.
     case revoked
