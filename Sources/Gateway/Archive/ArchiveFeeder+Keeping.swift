@@ -13,6 +13,8 @@ struct ArchiveKeeping {
     static let overwritePatience: UInt64 = 60_000
     /// Between two attempts after that.
     static let lateOverwriteMilliseconds: UInt64 = 10_000
+    /// Between two lines about an attempt that does not come to its end.
+    static let overwriteReminder: UInt64 = 600_000
 
     private var keepsAt: UInt64 = 0
     private var sizesAt: UInt64 = 0
@@ -24,6 +26,10 @@ struct ArchiveKeeping {
     private(set) var isOverwriting = false
     /// When the first of the attempts began that failed one after the other.
     private var overwriteFailsSince: UInt64?
+    /// When the one that is under way began.
+    private var overwriteBegan: UInt64 = 0
+    /// When an operator is told next that an attempt has not come to its end.
+    private var overwriteReportsAt: UInt64 = 0
 
     /// Whether to look at what is over.
     func isKeepDue(now: UInt64) -> Bool { now >= keepsAt }
@@ -41,7 +47,17 @@ struct ArchiveKeeping {
         overwritesAt = now + (isLate(now) ? Self.lateOverwriteMilliseconds : Self.overwriteMilliseconds)
         overwriteFailsSince = overwriteFailsSince ?? now
         (mustOverwrite, isOverwriting) = (false, true)
+        overwriteBegan = now
+        overwriteReportsAt = now + Self.overwritePatience
         return true
+    }
+
+    /// For how many ms the attempt that is under way has not come to its end; nil: none is for long, or an operator was told less
+    /// than ten minutes ago.
+    mutating func overdueOverwrite(now: UInt64) -> UInt64? {
+        guard isOverwriting, now >= overwriteReportsAt else { return nil }
+        overwriteReportsAt = now + Self.overwriteReminder
+        return now - overwriteBegan
     }
 
     /// Returns whether attempts have failed for longer than nobody is told.
@@ -133,6 +149,7 @@ extension ArchiveFeeder {
             // Beside what is stored meanwhile.
             overwriting = Task { await overwrite(store) }
         }
+        if let overdue = keeping.overdueOverwrite(now: Self.now) { report.overwritesLong(overdue) }
         if keeping.isSizeDue(now: Self.now) {
             let size = try await ask { store async throws(ArchiveError) in try await store.size() }
             counters.count { ($0.rows, $0.bytes) = (size.rows, size.bytes) }

@@ -91,6 +91,13 @@ struct ArchiveReport: Sendable {
             ])
     }
 
+    /// It may be a vacuum of a large table, or one that waits for somebody.
+    func overwritesLong(_ milliseconds: UInt64) {
+        logger.warning(
+            "what was erased in the archive is not overwritten yet: an attempt is still under way",
+            [.file: file, .durationMilliseconds: .number(milliseconds), .advice: .text(slowAdvice)])
+    }
+
     func slow(milliseconds: UInt64, now: UInt64) {
         guard let passed = limiter.pass("slow", now: now) else { return }
         logger.warning(

@@ -50,6 +50,17 @@ struct ArchiveTimesTests {
         #expect([200_999, 201_000].map { keeping.isOverwriteDue(now: $0) } == [false, true])
     }
 
+    @Test func `an attempt that does not end is told after a minute, and every ten minutes`() {
+        var keeping = ArchiveKeeping()
+        keeping.mustOverwrite = true
+        let begins = keeping.isOverwriteDue(now: 5_000)
+        let told = [5_000, 64_999, 65_000, 65_001, 664_999, 665_000].map { keeping.overdueOverwrite(now: $0) }
+        #expect(begins && told == [nil, nil, 60_000, nil, nil, 660_000])
+        _ = keeping.endOverwriting(isDone: true, now: 700_000)
+        let after = keeping.overdueOverwrite(now: 2_000_000)
+        #expect(after == nil)
+    }
+
     @Test(arguments: [(true, false), (false, false), (true, true), (false, true)])
     func `no attempt to overwrite begins beside another one, and what is erased meanwhile waits for the next`(
         isDone: Bool, isMoreErased: Bool
