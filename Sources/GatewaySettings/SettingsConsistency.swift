@@ -65,7 +65,7 @@ extension SettingsDraft {
         guard isSound(path) else { return }
         let topics = settings.kafka.topics
         for (index, topic) in topics.enumerated() where topics[..<index].contains(topic) {
-            report("\(path)[\(index)]", "'\(topic)' stands twice")
+            report("\(path)[\(index)]", "duplicate topic '\(topic)'")
         }
     }
 
@@ -74,7 +74,7 @@ extension SettingsDraft {
         let entries = settings.auth.jwt.filter { !$0.issuer.isEmpty }
         for (index, entry) in entries.enumerated()
         where entries[..<index].contains(where: { $0.issuer.utf8.elementsEqual(entry.issuer.utf8) }) {
-            report(entry.path(of: \.issuer), "'\(entry.issuer)' stands twice: put its keys into one file")
+            report(entry.path(of: \.issuer), "duplicate issuer '\(entry.issuer)': put its keys into one file")
         }
     }
 

@@ -47,7 +47,7 @@ enum StaticTokenFile {
             let entry = reading.part("[\(index)]", element) { element, reading in Self.entry(element, &reading) }
             guard let entry else { continue }
             if entries.contains(where: { $0.digest == entry.digest }) {
-                reading.refuse(element, "a token that stands twice: of one token there is one account")
+                reading.refuse(element, "a duplicate token: each token has one account")
             }
             entries.append(entry)
         }

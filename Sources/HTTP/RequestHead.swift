@@ -57,7 +57,7 @@ enum RequestFraming {
     /// RFC 9112 §3.2: a 1.1 request without `Host`, any with two, and any with a malformed one is 400.
     static func checkHost(_ headers: HeaderFields, version: HTTPVersion) throws(Refusal) {
         let hosts = headers.all("host")
-        guard hosts.count <= 1 else { throw Refusal(.badRequest, "Host stands twice.") }
+        guard hosts.count <= 1 else { throw Refusal(.badRequest, "Duplicate Host header.") }
         guard let host = hosts.first else {
             if version == .http10 { return }
             throw Refusal(.badRequest, "Host is missing.")
@@ -73,7 +73,7 @@ enum RequestFraming {
         let lengths = headers.all("content-length")
         let encodings = headers.all("transfer-encoding")
         guard lengths.isEmpty || encodings.isEmpty else {
-            throw Refusal(.badRequest, "Transfer-Encoding stands beside Content-Length.")
+            throw Refusal(.badRequest, "Both Transfer-Encoding and Content-Length present.")
         }
         if !encodings.isEmpty {
             // RFC 9112 §6.1: a 1.0 message with Transfer-Encoding has faulty framing. Codings besides chunked are
@@ -85,7 +85,7 @@ enum RequestFraming {
         }
         guard let length = lengths.first else { return .none }
         // RFC 9112 §6.3 allows a list of equal lengths to be read as one. Not here.
-        guard lengths.count == 1 else { throw Refusal(.badRequest, "Content-Length stands twice.") }
+        guard lengths.count == 1 else { throw Refusal(.badRequest, "Duplicate Content-Length header.") }
         guard let value = length.decimal else { throw Refusal(.badRequest, "Content-Length is not a number.") }
         return .length(value)
     }

@@ -33,11 +33,11 @@ package struct UpgradeRequest: Sendable, Equatable {
         }
         let versions = headers.all("sec-websocket-version")
         guard let version = versions.first else { throw Refusal(.badUpgrade, "Sec-WebSocket-Version is missing.") }
-        guard versions.count == 1 else { throw Refusal(.badUpgrade, "Sec-WebSocket-Version stands twice.") }
+        guard versions.count == 1 else { throw Refusal(.badUpgrade, "Duplicate Sec-WebSocket-Version header.") }
         guard version.equals("13") else { throw Refusal(.upgradeRequired) }
         let keys = headers.all("sec-websocket-key")
         guard let key = keys.first else { throw Refusal(.badUpgrade, "Sec-WebSocket-Key is missing.") }
-        guard keys.count == 1 else { throw Refusal(.badUpgrade, "Sec-WebSocket-Key stands twice.") }
+        guard keys.count == 1 else { throw Refusal(.badUpgrade, "Duplicate Sec-WebSocket-Key header.") }
         guard WebSocketKey.isValid(key) else {
             throw Refusal(.badUpgrade, "Sec-WebSocket-Key is not 16 bytes in base64.")
         }

@@ -52,7 +52,7 @@ package enum Credential: Sendable, Equatable {
         case .one(let bytes): return .ticket(bytes)
         // What cannot be decoded is no ticket that anybody was given.
         case .malformed: return .ticket([])
-        case .repeated: throw Refusal(.badParameter, "ticket stands twice.")
+        case .repeated: throw Refusal(.badParameter, "Parameter ticket given more than once.")
         case .absent: break
         }
         guard let cookie else { return .none }
@@ -83,7 +83,7 @@ package enum Credential: Sendable, Equatable {
     private static func token(_ value: Cookies.Value, _ cookie: Cookie) throws(Refusal) -> Credential {
         switch value {
         case .absent: return .none
-        case .repeated: throw Refusal(.badRequest, "The cookie \(cookie.name) stands twice.")
+        case .repeated: throw Refusal(.badRequest, "Cookie \(cookie.name) given more than once.")
         case .one(let token):
             guard cookie.mayBeUsed else {
                 throw Refusal(.forbidden, "A cookie counts only in what a page of a listed origin asks.")

@@ -93,7 +93,7 @@ struct YAMLBuilder: ~Copyable {
             let value = try element(try next())
             if let line = lines[Array(key.utf8)] {
                 path = before.isEmpty ? key : "\(before).\(key)"
-                report(name.line, "stands twice, first in line \(line)")
+                report(name.line, "duplicate key, first in line \(line)")
             } else {
                 lines[Array(key.utf8)] = name.line
                 entries.append(YAMLEntry(key: key, line: name.line, value: value))

@@ -53,7 +53,7 @@ extension CatSettings {
                 throw .wrongUse("option '--subprotocol': '\(name.withoutToken.printable)' is not a token")
             }
             guard seen.insert(name).inserted else {
-                throw .wrongUse("option '--subprotocol': '\(name.withoutToken)' stands twice")
+                throw .wrongUse("option '--subprotocol': duplicate value '\(name.withoutToken)'")
             }
         }
         for (name, value) in connection.headers + credentials.headers + [("Host", credentials.host ?? "")] {

@@ -139,7 +139,7 @@ extension CatSettings {
     private static func url(_ arguments: Arguments) throws(StartProblem) -> WebSocketURL {
         let option = arguments[LivecatCommand.connect]
         guard option == nil || arguments.operands.isEmpty else {
-            throw .wrongUse("an unexpected word stands beside --connect, which names the URL already")
+            throw .wrongUse("unexpected argument: --connect names the URL already")
         }
         guard let text = option ?? arguments.operands.first else {
             throw .wrongUse("URL is missing: did you mean 'livecat --connect URL'?")
@@ -199,7 +199,7 @@ extension CatSettings {
         }
         let hasHeader = hasAuthorization
         if tokenFile != nil, hasHeader || arguments[LivecatCommand.auth] != nil {
-            throw .wrongUse("--token-file stands beside another Authorization: did you mean only one of them?")
+            throw .wrongUse("--token-file and another Authorization given: use only one of them")
         }
         if let basic = arguments[LivecatCommand.auth].map({ Array($0.utf8) }) {
             credentials.headers.removeAll { $0.name.lowercased() == "authorization" }

@@ -110,7 +110,7 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_from_its_beginning_when_it
     running.stop()
     assert len(running.log("the topic has gone")) == len(running.log("the topic is there now")) == 1
     assert [line["message"] for line in running.troubles()] == [
-        running.log(told)[0]["message"] for told in ("the topic has gone", "everybody is told to resync")]
+        running.log(told)[0]["message"] for told in ("the topic has gone", "sending resync to all clients")]
     delete_topic(bootstrap, topic_name)
 
 

@@ -79,7 +79,7 @@ def test_a_loop_that_does_not_turn_keeps_nobody_from_the_end(gateway, mock_broke
         eventually(lambda: len(door.log("signal received")) == count, what="that the signal is heard")
     eventually(loop.bury, 30, lambda: f"the end; {door.program.told()}")
     assert door.program.wait() == 0
-    assert door.log("loops do not turn")[0]["level"] == "error"
+    assert door.log("event loops unresponsive")[0]["level"] == "error"
     # Those of the other loop were told.
     closes = [peer.received.close for peer in clients[1:] if any(opcode == CLOSE for opcode, _ in peer.frames())]
     assert code in [found for found, _ in closes], closes

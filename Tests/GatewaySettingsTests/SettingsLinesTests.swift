@@ -89,7 +89,7 @@ import Testing
         ("- {sha256: \(digits), acount: A}\n", "tokens.yaml:1: auth.tokens[0]: no such key"),
         (
             "- {sha256: \(digits), account: A}\n- {sha256: \(digits), account: B}\n",
-            "tokens.yaml:2: auth.tokens: a token that stands twice"
+            "tokens.yaml:2: auth.tokens: a duplicate token"
         ),
         ("a: b\n", "tokens.yaml:1: auth.tokens: is a map: a list of tokens"),
         (nil, "gate.yaml:1: auth.tokens: cannot read"),

@@ -15,7 +15,7 @@ import Testing
         ),
         ("brokers: x\n", ["gate.yaml:1: brokers: no such key: did you mean 'kafka.brokers'?"]),
         ("log:\n  max_headers: 5\n", ["gate.yaml:2: log.max_headers: no such key: did you mean 'limits.max_headers'?"]),
-        ("loops: 1\nloops: 2\n", ["gate.yaml:2: loops: stands twice, first in line 1"]),
+        ("loops: 1\nloops: 2\n", ["gate.yaml:2: loops: duplicate key, first in line 1"]),
         ("loops: '1'\n", ["gate.yaml:1: loops: '1' is not a whole number from 0 to 1024"]),
         ("loops: 1025\n", ["gate.yaml:1: loops: '1025' is not a whole number from 0 to 1024"]),
         ("loops: -1\n", ["gate.yaml:1: loops: '-1' is not a whole number from 0 to 1024"]),
@@ -101,7 +101,7 @@ import Testing
             ]
         ),
         ("kafka: {topics: [a, 5, a]}\n", ["gate.yaml:1: kafka.topics[1]: '5' is not text: put it into quotes"]),
-        ("kafka:\n  topics:\n    - a\n    - a\n", ["gate.yaml:4: kafka.topics[1]: 'a' stands twice"]),
+        ("kafka:\n  topics:\n    - a\n    - a\n", ["gate.yaml:4: kafka.topics[1]: duplicate topic 'a'"]),
         (
             "kafka: {topics: ['^a']}\n",
             [
@@ -180,7 +180,7 @@ import Testing
         (
             "auth:\n  jwt:\n    - {issuer: a, keys: k}\n    - {issuer: a, keys: k}\n",
             [
-                "gate.yaml:4: auth.jwt[1].issuer: 'a' stands twice: put its keys into one file"
+                "gate.yaml:4: auth.jwt[1].issuer: duplicate issuer 'a': put its keys into one file"
             ]
         ),
         (

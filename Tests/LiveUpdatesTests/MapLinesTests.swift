@@ -55,7 +55,7 @@ struct MapLinesTests {
         (#"{"topic":7,"value":null}"#, #"{"skip":"no_entity","why":"no text at /entity, where events.entity looks"}"#),
         (
             #"{"topic":"t","value":null,"value":"x"}"#,
-            #"{"skip":"not_json","why":"the record's value stands more than once"}"#
+            #"{"skip":"not_json","why":"duplicate member value in the record"}"#
         ),
         (
             #"{"topic":"t","value":"\ud800"}"#,

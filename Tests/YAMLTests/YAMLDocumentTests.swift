@@ -36,8 +36,8 @@ extension YAMLElement {
 
     @Test func `what is refused is told with line and key`() {
         let rows: [(String, [YAMLProblem])] = [
-            ("a: 1\nb: 2\na: 3\n", [.init(line: 3, key: "a", text: "stands twice, first in line 1")]),
-            ("a: {b: 1, \"b\": 2}\n", [.init(line: 1, key: "a.b", text: "stands twice, first in line 1")]),
+            ("a: 1\nb: 2\na: 3\n", [.init(line: 3, key: "a", text: "duplicate key, first in line 1")]),
+            ("a: {b: 1, \"b\": 2}\n", [.init(line: 1, key: "a.b", text: "duplicate key, first in line 1")]),
             (
                 "a:\n  b: &x 1\nc: *x\n",
                 [

@@ -25,11 +25,11 @@ struct AdminRequest: Sendable {
 
     // MARK: - Parameters, of which others than those asked for are ignored
 
-    /// A parameter that is needed, or may be left out; throws where it is empty, stands twice or cannot be decoded.
+    /// A parameter that is needed, or may be left out; throws where it is empty, given more than once or cannot be decoded.
     func text(_ name: String) throws(AdminRefusal) -> String? {
         switch parameters[name] {
         case .absent: return nil
-        case .repeated: throw .badParameter("\(name) stands twice.")
+        case .repeated: throw .badParameter("Parameter \(name) given more than once.")
         case .malformed: throw .badParameter("\(name) is not percent-encoded UTF-8.")
         case .one(let bytes):
             guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty else {

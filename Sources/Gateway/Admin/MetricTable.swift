@@ -123,7 +123,7 @@ enum MetricTable {
             { Double($0.loops.counters.proxyHeadersRejected) }),
         .by(
             MetricLabel("code", CloseLabel.all), "livegate_closes_total", .counter,
-            "Ends of connections, by close code; none without a code, cut without a close, other of codes that nobody knows.",
+            "Closed connections by close code; none: without a code, cut: without a close frame, other: unknown codes.",
             { $0.loops.counters.closes }),
         .by(
             MetricLabel("why", ResyncReason.allCases.map(\.rawValue)), "livegate_resyncs_total", .counter,

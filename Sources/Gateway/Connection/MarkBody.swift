@@ -39,7 +39,7 @@ struct MarkBody: Equatable, Sendable {
         do throws(JSONError) {
             member = try root.member(name)
         } catch {
-            throw Refusal(.badRequest, "The body's \(name) stands twice.")
+            throw Refusal(.badRequest, "Duplicate member \(name) in the body.")
         }
         guard let member else { return nil }
         guard let text = member.string, (1...maximumBytes).contains(text.utf8.count) else {

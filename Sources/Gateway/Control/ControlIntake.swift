@@ -130,9 +130,9 @@ final class ControlIntake {
             losses.add(partition.number, now: now)
             let sentence: StaticString =
                 switch loss {
-                case .retention: "retention removed control records before they were read"
-                case .unreadable: "control records could not be read"
-                case .passedOver: "control records were passed over"
+                case .retention: "control records deleted by retention before they were read"
+                case .unreadable: "unreadable control records"
+                case .passedOver: "control records skipped"
                 }
             logger.error(
                 sentence,
@@ -146,7 +146,7 @@ final class ControlIntake {
             revocations.countRejected()
             losses.add(Self.wholeTopic, now: now)
             logger.error(
-                "the control topic was created anew: nodes that start later know nothing of what was revoked before",
+                "control topic recreated; new nodes lack earlier revocations",
                 [
                     .advice: "revoke and erase once more what is still to count",
                     .topic: .text(tracker.topicName(Int(topic))),
@@ -167,12 +167,12 @@ final class ControlIntake {
     private func revokeEverybody(_ before: Int64?) {
         guard let before else { return }
         guard revocations.lose(before: before) else {
-            logger.notice("what was lost of the control topic is older than control.retention, and counts no more")
+            logger.notice("lost control records are older than control.retention; ignoring them")
             return
         }
         owesNotice = true
         logger.error(
-            "control records were lost: whoever has a token from before is refused, and closed one after the other",
+            "control records lost; rejecting all earlier tokens and closing their connections one after the other",
             [
                 .before: .text(InternetDate.text(secondsSince1970: before)),
                 .advice: "clients fetch new tokens by themselves; the runbook says what to do about tokens without iat",

@@ -42,7 +42,7 @@ final class HistoryFacts {
                 ingest.tap?.recreate(topic: topic)
                 lost.append(.topic(topic))
                 logger.warning(
-                    "everybody is told to resync: the topic was recreated",
+                    "topic recreated; sending resync to all clients",
                     [
                         .topic: .text(consumer.tracker.topicName(Int(topic))),
                         .advice: "clients fetch anew by themselves; if nobody meant it, ask who may delete topics",

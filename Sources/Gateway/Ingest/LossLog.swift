@@ -25,17 +25,17 @@ final class LossLog {
         switch loss {
         case .retention:
             (
-                "everybody is told to resync: retention removed records before they were read",
+                "records deleted by retention before they were read; sending resync to all clients",
                 "let the topic keep records for longer, or find out why this node was so far behind"
             )
         case .unreadable:
             (
-                "everybody is told to resync: records could not be read",
+                "unreadable records; sending resync to all clients",
                 "look for damage in the brokers' log of this partition; clients fetch anew by themselves"
             )
         case .passedOver:
             (
-                "everybody is told to resync: records were passed over",
+                "records skipped; sending resync to all clients",
                 "clients fetch anew by themselves; see whether a leader has changed, and report it with the lines before this one"
             )
         }

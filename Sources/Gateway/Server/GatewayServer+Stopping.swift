@@ -207,7 +207,7 @@ extension GatewayServer {
         }
         guard !stuck.isEmpty else { return }
         logger.error(
-            "loops do not turn: the node ends without them; report it, with what was logged before",
+            "event loops unresponsive; exiting without them; report it, with the lines before this one",
             [.loops: .text(stuck.joined(separator: " "))])
     }
 

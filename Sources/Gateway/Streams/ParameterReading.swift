@@ -91,5 +91,7 @@ struct ParameterReading {
         }
     }
 
-    private static func twice(_ name: String) -> Refusal { Refusal(.badParameter, "\(name) stands twice.") }
+    private static func twice(_ name: String) -> Refusal {
+        Refusal(.badParameter, "Parameter \(name) given more than once.")
+    }
 }

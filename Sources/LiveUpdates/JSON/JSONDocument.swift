@@ -158,7 +158,7 @@ extension JSONError: CustomStringConvertible {
         case .invalidUTF8: "no JSON: not valid UTF-8"
         case .tooDeep(let limit): "JSON nested too deeply: over \(limit) levels"
         case .tooLarge(let bytes, let limit): "JSON too large: \(bytes) bytes, over \(limit)"
-        case .ambiguous(let member): "the member \"\(member)\" stands more than once"
+        case .ambiguous(let member): "duplicate member \"\(member)\""
         }
     }
 }

@@ -55,7 +55,7 @@ extension RecordLine {
         do throws(JSONError) {
             return try root.member(name)
         } catch {
-            throw Malformed(problem: "the record's \(name) stands more than once")
+            throw Malformed(problem: "duplicate member \(name) in the record")
         }
     }
 

@@ -231,7 +231,7 @@ extension MappingError: CustomStringConvertible {
                 + Preset.allCases.map(\.rawValue).joined(separator: ", ")
         case .missing(let key): "\(key): missing; without events.preset each of account, entity, id and type is needed"
         case .badValue(let key, let value, let expected): "\(key): \"\(value)\" is not \(expected)"
-        case .doubled(let key, let value): "\(key): \"\(value)\" stands more than once"
+        case .doubled(let key, let value): "\(key): duplicate value \"\(value)\""
         case .tooMany(let key, let count, let limit): "\(key): \(count) entries, over \(limit)"
         }
     }

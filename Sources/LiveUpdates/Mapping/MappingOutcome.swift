@@ -69,7 +69,7 @@ extension SkipCause: CustomStringConvertible {
             "\(error); a schema registry's five bytes are before it: Avro and Protobuf are not read, have it written as JSON"
         case .notAnObject: "the value is JSON, but not an object"
         case .halfPair(let row): "the \(row.rawValue) has half a surrogate pair, which is no text"
-        case .ambiguous(let row): "a member on the way of the \(row.rawValue) stands more than once"
+        case .ambiguous(let row): "duplicate key on the path to the \(row.rawValue)"
         case .kind(let kind): kind.rawValue
         case .dropped(let entity): "events.drop names the entity \"\(entity)\""
         case .missing(let row, let sources): "no text at \(sources), where events.\(row.rawValue) looks"

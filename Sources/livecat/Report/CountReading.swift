@@ -23,7 +23,7 @@ enum CountReading {
             throw BadCount(problem: "\(error)")
         }
         guard root.kind == .object else { throw BadCount(problem: "no JSON object") }
-        if let name = root.repeatedMember { throw BadCount(problem: "the member \"\(name)\" stands more than once") }
+        if let name = root.repeatedMember { throw BadCount(problem: "duplicate member \"\(name)\"") }
         guard let day = text(root, "day"), CalendarDate(day) != nil else {
             throw BadCount(problem: "no \"day\", as 2026-11-23")
         }

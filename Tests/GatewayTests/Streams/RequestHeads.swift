@@ -30,3 +30,10 @@ let refusedOfBoth: [(query: String, name: String)] = [
     ("ent=a,%C3", "ent"), ("ent=%4", "ent"), ("ent=a&ent=b", "ent"), ("ent=\(names(17))", "ent"),
     ("ent=a,\(names(1, bytes: 65))", "ent"),
 ]
+
+extension Refusal {
+    /// Whether the parameter of this name is what the sentence is about.
+    func names(_ parameter: String) -> Bool {
+        detail.hasPrefix("\(parameter) ") || detail == "Parameter \(parameter) given more than once."
+    }
+}
