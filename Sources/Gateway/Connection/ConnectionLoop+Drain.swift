@@ -27,7 +27,7 @@ extension ConnectionLoop {
 
     /// Notes who is there, in slices, and says how many. They take part in the drain that ``beginDrain(_:slots:)`` begins.
     func gatherForDrain(_ done: @escaping (Int) -> Void) {
-        keepTheRest()
+        cancelDrain()
         let drain = Drain()
         self.drain = drain
         gather(drain, done)
@@ -74,7 +74,7 @@ extension ConnectionLoop {
     }
 
     /// Ends the drain: whoever was not closed yet stays.
-    func keepTheRest() {
+    func cancelDrain() {
         if let timer = drain?.timer.take() { eventLoop.cancel(timer) }
         drain = nil
     }

@@ -16,7 +16,7 @@ extension ConnectionLoop {
 
     /// Goes over all connections from the next tick on, once for all that one tick asks for: a reset comes in as many messages
     /// as there are slices of accounts. What is asked for on the way is done on another way, behind it.
-    func walkAll() {
+    func visitAllConnections() {
         guard walk.next == nil else {
             walk.isOwed = true
             return
@@ -41,7 +41,7 @@ extension ConnectionLoop {
                 walk.reckonsAges = false
                 return fanOut.forgetResets()
             }
-            return walkAll()
+            return visitAllConnections()
         }
         walk.next = slot
         eventLoop.executeNextTick { self.walkOn() }
@@ -62,15 +62,15 @@ extension ConnectionLoop {
     /// Closes every connection; their ends follow within the close timeout. Nobody may be let in any more: those that come
     /// meanwhile are not closed.
     func closeAll(_ farewell: Farewell) {
-        keepTheRest()
+        cancelDrain()
         walk.farewell = farewell
-        walkAll()
+        visitAllConnections()
     }
 
     /// Another age is set.
     func reckonAges() {
         walk.reckonsAges = true
-        walkAll()
+        visitAllConnections()
     }
 
     /// Calls `done` once, when the last connection has gone: at the latest when the loop stops.

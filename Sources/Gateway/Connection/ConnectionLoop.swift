@@ -129,7 +129,7 @@ final class ConnectionLoop {
         fanOut.policy = policy.streams
         transports.limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         webSockets.limits = policy.webSocketLimits
-        walkAll()
+        visitAllConnections()
     }
 
     /// All that was counted on this loop.
@@ -219,7 +219,7 @@ final class ConnectionLoop {
         case .delivered(let events):
             if fanOut.owesAnswers, !isAnswering { answerPolls() }
             if backlog.remove(events) { ingest.post(.caughtUp) }
-        case .walk: walkAll()
+        case .walk: visitAllConnections()
         case .snapshotCursor(let id, let answer): connections[id]?.archiveAnswered(answer)
         case .archive(let id, let reply): connections[id]?.archiveAnswered(reply)
         }

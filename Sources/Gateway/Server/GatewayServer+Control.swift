@@ -88,7 +88,7 @@ private struct ControlAssembly: Sendable {
     /// Each goes over its connections, within slices of its ticks, and closes those that may not stay.
     private func notifyLoops() {
         for connections in connections {
-            connections.loop.execute { connections.value.walkAll() }
+            connections.loop.execute { connections.value.visitAllConnections() }
         }
     }
 }

@@ -46,9 +46,9 @@ extension GatewayServer {
         case .refuseRequests(let isRefusing): readiness.setRefusing(isRefusing)
         case .closeListeners: closeListeners()
         case .spread(let windowMilliseconds): spreadCloses(windowMilliseconds)
-        case .keepTheRest:
+        case .cancelDrain:
             spreads += 1
-            onLoops { $0.keepTheRest() }
+            onLoops { $0.cancelDrain() }
         case .closeAll(let farewell):
             spreads += 1
             turnsAskedAt = Self.now

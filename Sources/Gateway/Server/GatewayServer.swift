@@ -177,7 +177,7 @@ package actor GatewayServer {
                 logger: logger.named("keys")
             ) {
                 for connections in connectionLoops {
-                    connections.loop.execute { connections.value.walkAll() }
+                    connections.loop.execute { connections.value.visitAllConnections() }
                 }
             }
         }

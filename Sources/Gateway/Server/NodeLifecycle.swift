@@ -48,7 +48,7 @@ struct NodeLifecycle: Equatable, Sendable {
         /// Each connection gets a moment within the window, at which it is closed with 1012.
         case spread(windowMilliseconds: UInt64)
         /// Whoever was not closed yet stays.
-        case keepTheRest
+        case cancelDrain
         case closeAll(Farewell)
         /// ``Input/timePassed`` is due after so long. It takes the place of an earlier wait.
         case wait(milliseconds: UInt64)
@@ -87,7 +87,7 @@ struct NodeLifecycle: Equatable, Sendable {
         case (_, .stopped): return input == .undrain ? nil : []
         case (.undrain, .drained):
             state = .running
-            return [.keepTheRest, .refuseRequests(false), .reportDraining(false)]
+            return [.cancelDrain, .refuseRequests(false), .reportDraining(false)]
         case (.undrain, .running): return []
         case (.undrain, _): return nil
 

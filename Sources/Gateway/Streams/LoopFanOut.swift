@@ -202,7 +202,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     func answerNext() -> Bool {
         guard owesAnswers else { return false }
         let (line, group) = closedLines.next()
-        line.polls.last?.settle()
+        line.polls.last?.answerIfDue()
         if line.polls.isEmpty {
             closedLines.removeCurrent()
             tidy(group)

@@ -100,7 +100,7 @@ final class Poll<Port: SubscriberPort> {
     }
 
     func page(_ page: PageAnswer, now: UInt64) {
-        settle()
+        answerIfDue()
         if case .reading = state { consume(page, now) }
     }
 
@@ -145,7 +145,7 @@ final class Poll<Port: SubscriberPort> {
 
     /// The client has waited as long as it wanted to. It still gets an event that comes before the cursor.
     func wake() {
-        settle()
+        answerIfDue()
         switch state {
         case .waiting: port.askFreshCursor(account)
         case .reading where hasWaitedForNode: port.readNow(account)
@@ -161,13 +161,13 @@ final class Poll<Port: SubscriberPort> {
 
     /// The time is up; what came before the cursor would have been its answer.
     func fresh(_ cursor: CursorText) {
-        settle()
+        answerIfDue()
         if case .waiting = state { reply(at: cursor.bytes, more: false) }
     }
 
     /// Follows what came before this input: the events that it is owed, and a reset of the logs; see
     /// ``LiveStream/settle(now:)``. Whichever of the two came first is the answer.
-    func settle() {
+    func answerIfDue() {
         let reset = fanOut.reset(of: account, since: resetsSeen)
         answerOwed(before: reset)
         switch state {

@@ -96,7 +96,7 @@ enum Subscription<Port: SubscriberPort> {
     func settle(now: UInt64) {
         switch self {
         case .stream(let stream): stream.settle(now: now)
-        case .poll(let poll): poll.settle()
+        case .poll(let poll): poll.answerIfDue()
         }
     }
 

@@ -64,7 +64,7 @@ import Tokens
                 )
             }
             #expect(node.admission.revocations.lose(before: second - 600))
-            node.walkAll()
+            node.visitAllConnections()
         }
         #expect(try await eventually { await rig.expelled == 4 })
         #expect(await rig.closes == [:])
@@ -127,7 +127,7 @@ import Tokens
         await rig.loop.perform { [rig] in
             let node = rig.rig.value.node
             node.admission.revocations.add(Revocation(.account(Account("PACC1")), before: 0, recordedAt: .max / 8))
-            node.walkAll()
+            node.visitAllConnections()
         }
         // Two ticks: the way itself takes place in the next one.
         for _ in 0..<2 { await rig.loop.perform {} }

@@ -93,7 +93,7 @@ struct NodeLifecycleTests {
             name: "a drain by an operator ends nothing, and can be taken back",
             turns: [
                 drain, (.empty, []), (.timePassed, []),
-                (.undrain, [.keepTheRest, .refuseRequests(false), .reportDraining(false)]),
+                (.undrain, [.cancelDrain, .refuseRequests(false), .reportDraining(false)]),
             ], end: .running),
         Row(
             name: "repeated, neither changes anything",
@@ -101,7 +101,7 @@ struct NodeLifecycleTests {
         Row(
             name: "a drained node can be drained again once it was taken back",
             turns: [
-                drain, (.undrain, [.keepTheRest, .refuseRequests(false), .reportDraining(false)]), (.undrain, []),
+                drain, (.undrain, [.cancelDrain, .refuseRequests(false), .reportDraining(false)]), (.undrain, []),
                 drain,
             ], end: .drained),
         Row(

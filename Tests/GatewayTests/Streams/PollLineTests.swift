@@ -189,7 +189,7 @@ struct PollLineTests {
         let rig = try Rig("A", fanOut)
         for number in UInt64(4)..<8 {
             fanOut.reset(.epoch, sequence: number, cursors: [Account("B\(number)"): CursorText(bytes: [0x78])])
-            if number == 5 { rig.poll.settle() }
+            if number == 5 { rig.poll.answerIfDue() }
         }
         _ = deliver(fanOut, [("A", 9)])
         fanOut.reset(.epoch, sequence: 10, cursors: [Account("B"): CursorText(bytes: [0x78])])
