@@ -54,7 +54,11 @@ package struct HeaderFields: Sendable {
 
     /// The first value of this name as text; nil when it is absent or not UTF-8.
     package func text(_ name: String) -> String? {
-        first(name).flatMap { String(validating: $0, as: UTF8.self) }
+        first(name).flatMap { bytes in
+            // `String(validating:as:)` came with iOS 18. What is no UTF-8 becomes U+FFFD, which has other bytes.
+            let text = String(decoding: bytes, as: UTF8.self)
+            return text.utf8.elementsEqual(bytes) ? text : nil
+        }
     }
 
     package func contains(_ name: String) -> Bool { first(name) != nil }
