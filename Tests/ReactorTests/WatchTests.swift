@@ -123,6 +123,17 @@ import Testing
         loop.stop()
     }
 
+    @Test func `a signal is watched by sixteen at a time`() {
+        let taken = (0..<16).map { _ in linux_watch_signal(SIGPWR) }
+        #expect(taken.allSatisfy { $0 >= 0 } && Set(taken).count == 16)
+        #expect(linux_watch_signal(SIGPWR) == -EBUSY)
+        linux_leave_signal(SIGPWR, taken[7])
+        #expect(linux_watch_signal(SIGPWR) == taken[7])
+        for descriptor in taken { linux_leave_signal(SIGPWR, descriptor) }
+        // No such signal, and one that cannot be caught.
+        #expect([0, 65, SIGKILL].map { linux_watch_signal($0) } == [-EINVAL, -EINVAL, -EINVAL])
+    }
+
     @Test func `the process's limits are known`() throws {
         #expect(ProcessLimits.usableCores >= 1)
         let limit = try ProcessLimits.raiseDescriptorLimit()
