@@ -71,7 +71,7 @@ def test_a_release_has_all_its_files_and_their_sums(made):
         assert {"package/package.json", "package/livegate.js", "package/livegate.d.ts"} <= set(module.getnames())
 
 
-def test_the_sbom_has_each_library_that_the_programs_need_as_dpkg_has_it(made):
+def test_the_sbom_has_each_library_that_the_programs_need_as_dpkg_has_it(made, tmp_path):
     document = json.loads((made / f"livegate_{VERSION}.spdx.json").read_text())
     assert (document["spdxVersion"], document["dataLicense"]) == ("SPDX-2.3", "CC0-1.0")
     packages = {each["SPDXID"]: each for each in document["packages"]}
@@ -84,8 +84,13 @@ def test_the_sbom_has_each_library_that_the_programs_need_as_dpkg_has_it(made):
     for name in ("livegate", "livecat"):
         file = PROGRAMS / name
         assert packages[f"SPDXRef-{name}"]["versionInfo"] == VERSION
+        # Of the program as its package has it.
+        package, = made.glob(f"{name}_{VERSION}_*.deb")
+        subprocess.run(["dpkg-deb", "--extract", package, tmp_path], check=True)
+        shipped = (tmp_path / "usr/bin" / name).read_bytes()
+        assert shipped != file.read_bytes()
         assert packages[f"SPDXRef-{name}"]["checksums"] == [
-            {"algorithm": "SHA256", "checksumValue": hashlib.sha256(file.read_bytes()).hexdigest()}]
+            {"algorithm": "SHA256", "checksumValue": hashlib.sha256(shipped).hexdigest()}]
         # By way of the files: a library is linked if one of its package's files is needed, and none else is.
         headers = subprocess.run(["objdump", "-p", file], capture_output=True, text=True, check=True).stdout
         needed = set(re.findall(r"NEEDED\s+(\S+)", headers))
