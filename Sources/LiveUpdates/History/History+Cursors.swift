@@ -134,13 +134,13 @@ extension History {
         -> Cursor.Fingerprint?
     {
         guard let partition = partitions.newestLandmark, let slot = partitions.slot(of: partition) else { return nil }
-        let landmarks = partitions[slot].landmarks
+        let landmarks = partitions.landmarks[slot]
         if let position = positions.first(where: { $0.partition == partition }) {
             return landmarks.newest(before: position.offset).map {
                 Cursor.Fingerprint(partition: partition, landmark: $0)
             }
         }
-        guard let landmark = landmarks.settled(period: issue / partitions.landmarkPeriod), landmark.offset < .max,
+        guard let landmark = landmarks.settled(at: issue), landmark.offset < .max,
             let known = partitions.facts[slot].known, log?.index(ofSlot: slot) == nil,
             positions.count < Cursor.maximumPositions
         else { return nil }

@@ -96,7 +96,7 @@ extension History {
         }
         return LogInference.compare(
             fingerprint, part?.entry(at: fingerprint.offset),
-            partitions[slot].landmarks.landmark(at: fingerprint.offset))
+            partitions.landmarks[slot].landmark(at: fingerprint.offset))
     }
 
     /// Whether nothing after the positions was let go that passes the filter, as far as that is kept by entity.

@@ -19,28 +19,36 @@ struct Landmarks: Sendable {
     private var landmarks: [Landmark] = []
     private var oldest = 0
     private(set) var last: Landmark?
-    private var period = Int64.min
+    /// How long a period is, in ms; the first one begins at 0.
+    private let periodMilliseconds: Int64
+    /// When the period of the newest arrival ends, in ms.
+    private var periodEnd = Int64.min
 
-    /// A record was read that came in a period. Returns whether it is the first of that. Constant time.
+    init(periodMilliseconds: Int64) {
+        self.periodMilliseconds = periodMilliseconds
+    }
+
+    /// A record was read that arrived at a moment, in ms. Returns whether it is the first of its period. Constant time.
     @inline(__always)
-    mutating func read(_ offset: Int64, timestamp: Int64, period: Int64) -> Bool {
-        let begins = period > self.period
-        if begins { begin(period) }
+    mutating func read(_ offset: Int64, timestamp: Int64, arrival: Int64) -> Bool {
+        let begins = arrival >= periodEnd
+        if begins { beginPeriod(of: arrival) }
         last = Landmark(offset: offset, timestamp: timestamp)
         return begins
     }
 
-    private mutating func begin(_ period: Int64) {
-        self.period = period
+    private mutating func beginPeriod(of arrival: Int64) {
+        let (end, overflow) = (arrival - arrival % periodMilliseconds).addingReportingOverflow(periodMilliseconds)
+        periodEnd = overflow ? .max : end
         guard let last else { return }
         guard landmarks.count == Self.periods else { return landmarks.append(last) }
         landmarks[oldest] = last
         oldest = (oldest + 1) % Self.periods
     }
 
-    /// The newest one of a period that is over; where none is yet, the record that was read last.
-    func settled(period: Int64) -> Landmark? {
-        period > self.period || landmarks.isEmpty ? last : self[landmarks.count - 1]
+    /// The newest one of a period that is over at a moment, in ms; where none is yet, the record that was read last.
+    func settled(at moment: Int64) -> Landmark? {
+        moment >= periodEnd || landmarks.isEmpty ? last : self[landmarks.count - 1]
     }
 
     /// The newest one before an offset.

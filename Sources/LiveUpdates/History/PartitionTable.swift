@@ -16,8 +16,6 @@ struct PartitionTable {
         var letGo: Int64
         /// The newest arrival of what was let go of forgotten accounts.
         var newestLetGo = Int64.min
-        /// Records by which another log of the name is told from this one.
-        fileprivate(set) var landmarks = Landmarks()
         /// The last wake that read a record, and ``next`` before it.
         fileprivate var wake: UInt64
         fileprivate var nextBeforeWake: Int64
@@ -39,6 +37,9 @@ struct PartitionTable {
 
     private(set) var facts: [LogFacts] = []
     private(set) var progress: [Progress] = []
+    /// By slot: records by which another log of the name differs from this one. Not within ``Progress``, which is copied on the
+    /// way of each record and holds no reference.
+    private(set) var landmarks: [Landmarks] = []
     private var slots: [PartitionName: Int] = [:]
     /// Records come in runs from one partition.
     private var lastSlot = 0
@@ -72,7 +73,7 @@ struct PartitionTable {
     private(set) var walked = 0
     let maximumTimestampDelay: Int64
     /// In ms.
-    let landmarkPeriod: Int64
+    private let landmarkPeriod: Int64
     let topics: Int
 
     /// `retention`: for how long events are kept, in ms.
@@ -130,6 +131,7 @@ struct PartitionTable {
         facts.append(new)
         latestClaim = max(latestClaim, new.latestClaim)
         progress.append(Progress(partition, new, wake: wake, isPresumed: isPresumed))
+        landmarks.append(Landmarks(periodMilliseconds: landmarkPeriod))
         unreadUntil.append(.min)
         setUnread(of: progress.count - 1)
         identityIfCurrent = nil
@@ -231,7 +233,7 @@ struct PartitionTable {
         let newest = progress[slot].newestStamp
         let arrival = offset >= progress[slot].liveFrom || newest < 0 ? now : min(newest, now)
         progress[slot].lastArrival = arrival
-        if progress[slot].landmarks.read(offset, timestamp: timestamp, period: arrival / landmarkPeriod) {
+        if landmarks[slot].read(offset, timestamp: timestamp, arrival: arrival) {
             newestLandmark = progress[slot].name
         }
         return arrival
@@ -265,6 +267,7 @@ struct PartitionTable {
             kept.slots[progress[slot].name] = kept.progress.count
             kept.facts.append(facts[slot])
             kept.progress.append(progress[slot])
+            kept.landmarks.append(landmarks[slot])
             kept.unreadUntil.append(unreadUntil[slot])
         }
         kept.clockWasBehind = clockWasBehind

@@ -118,27 +118,27 @@ struct LandmarkTests {
     }
 
     @Test func `the last record of each period is kept, and the very last one`() {
-        var landmarks = Landmarks()
-        #expect(landmarks.settled(period: 0) == nil)
+        var landmarks = Landmarks(periodMilliseconds: 10)
+        #expect(landmarks.settled(at: 0) == nil)
         #expect(landmarks.newest(before: .max) == nil)
         #expect(landmarks.landmark(at: 0) == nil)
         for offset in 0..<400 as Range<Int64> {
             // Two records of each period.
-            let begins = landmarks.read(offset, timestamp: offset, period: offset / 2)
+            let begins = landmarks.read(offset, timestamp: offset, arrival: offset * 5)
             #expect(begins == (offset % 2 == 0))
         }
         func landmark(_ offset: Int64) -> Landmark { Landmark(offset: offset, timestamp: offset) }
         let kept = (0..<400 as Range<Int64>).filter { landmarks.landmark(at: $0) != nil }
         #expect(kept == Array(stride(from: 399 - 2 * Int64(Landmarks.periods), through: 399, by: 2)))
         // Of the period that goes on there may be more.
-        #expect(landmarks.settled(period: 199) == landmark(397))
-        #expect(landmarks.settled(period: 200) == landmark(399))
+        #expect(landmarks.settled(at: 1_999) == landmark(397))
+        #expect(landmarks.settled(at: 2_000) == landmark(399))
         #expect(landmarks.newest(before: 400) == landmark(399))
         #expect(landmarks.newest(before: 399) == landmark(397))
         #expect(landmarks.newest(before: 397) == landmark(395))
         #expect(landmarks.newest(before: 143) == nil)
         // A clock that was set back begins none.
-        let isLate = landmarks.read(400, timestamp: 5, period: 198)
+        let isLate = landmarks.read(400, timestamp: 5, arrival: 1_989)
         #expect(!isLate)
         #expect(landmarks.landmark(at: 400) == Landmark(offset: 400, timestamp: 5))
     }
