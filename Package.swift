@@ -97,6 +97,7 @@ let package = Package(
         .executable(name: "liveboard", targets: ["liveboard"]),
         .executable(name: "livebench", targets: ["livebench"]),
         .library(name: "LiveClient", targets: ["LiveClient"]),
+        .library(name: "LiveClientURLSession", targets: ["LiveClientURLSession"]),
         .library(name: "LiveClientReactor", targets: ["LiveClientReactor"]),
     ],
     targets: [
@@ -165,6 +166,8 @@ let package = Package(
         core("LiveState", settings: strict + optimized),
         core(
             "LiveClient", "LiveState", "SQLite", "CloseCodes", "HTTP", "Locks"),
+        // Its transport where URLSession is.
+        core("LiveClientURLSession", "LiveClient", "LiveState", "CloseCodes", "HTTP", "Locks"),
         // Its transport on Linux, and what livecat stands on.
         core(
             "LiveClientReactor", "LiveClient", "LiveState", "HTTP", "WebSocket", "Reactor", "TLS", "Transport"),
@@ -188,6 +191,7 @@ let package = Package(
         program(
             "sdkclients", path: "Tests/SDKClients", exclude: ["cost"], "LiveClient", "LiveClientReactor", "LiveState",
             "Fetching"),
+        program("urlsessionclient", path: "Tests/URLSessionClient", "LiveClientURLSession"),
         program("chaosapps", path: "Tests/ChaosApps", "LiveClient", "LiveClientReactor", "LiveState", "Fetching"),
 
         // Both ends of the conformance suite (Tests/Conformance/run).
@@ -250,6 +254,9 @@ let package = Package(
         tests(
             "LiveClientTests", "LiveClient", "LiveClientReactor", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS",
             "Transport",
+            "TestHarness"),
+        tests(
+            "LiveClientURLSessionTests", "LiveClientURLSession", "LiveClient", "LiveState", "CloseCodes", "HTTP",
             "TestHarness"),
         tests("LiveboardTests", "liveboard", "LiveClient", "LiveClientReactor", "LiveState", "Terminal", "TestHarness"),
         tests(

@@ -9,18 +9,18 @@ import pytest
 
 from programs import PATIENCE, ROOT
 
-PRODUCTS = ["LiveClient", "LiveClientReactor"]
+PRODUCTS = {"app": ["LiveClient", "LiveClientReactor"], "phone": ["LiveClient", "LiveClientURLSession"]}
 BUILD = 1800 * PATIENCE
 MANIFEST = """// swift-tools-version: 6.2
 import PackageDescription
 
 let package = Package(
     name: "app",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v14)],
     dependencies: [.package(DEPENDENCY)],
-    targets: [.executableTarget(name: "app", dependencies: [
-        PRODUCTS
-    ])]
+    targets: [
+        TARGETS
+    ]
 )
 """
 SOURCE = """IMPORTS
@@ -97,9 +97,15 @@ def scratch(tmp_path_factory):
 def test_a_package_that_depends_on_this_one_is_built(repository, scratch, tmp_path, way):
     revision = run(repository, "git", "rev-parse", "HEAD").strip()
     dependency = WAYS[way].replace("URL", f"file://{repository}").replace("REVISION", revision).replace("PATH", str(repository))
-    products = ",\n        ".join(f'.product(name: "{name}", package: "livegate")' for name in PRODUCTS)
-    (tmp_path / "Sources/app").mkdir(parents=True)
-    (tmp_path / "Package.swift").write_text(MANIFEST.replace("DEPENDENCY", dependency).replace("PRODUCTS", products))
-    (tmp_path / "Sources/app/main.swift").write_text(SOURCE.replace("IMPORTS", "\n".join(f"import {name}" for name in PRODUCTS)))
+    targets = []
+    for name, products in PRODUCTS.items():
+        needs = ", ".join(f'.product(name: "{product}", package: "livegate")' for product in products)
+        targets.append(f'.executableTarget(name: "{name}", dependencies: [{needs}])')
+        (tmp_path / "Sources" / name).mkdir(parents=True)
+        imports = "\n".join(f"import {product}" for product in products)
+        (tmp_path / "Sources" / name / "main.swift").write_text(SOURCE.replace("IMPORTS", imports))
+    manifest = MANIFEST.replace("DEPENDENCY", dependency).replace("TARGETS", ",\n        ".join(targets))
+    (tmp_path / "Package.swift").write_text(manifest)
     run(tmp_path, "swift", "build", "--scratch-path", str(scratch), seconds=BUILD)
-    assert run(tmp_path, str(scratch / "debug/app")) == "closed\n"
+    for name in PRODUCTS:
+        assert run(tmp_path, str(scratch / "debug" / name)) == "closed\n"

@@ -1,4 +1,4 @@
-// Tests: EventStreamReading.swift
+// Tests: EventStreamMessages.swift
 
 import HTTP
 import LiveState

@@ -14,7 +14,8 @@ FOLDERS = {
     "Tests/Conformance": ["conformance"], "Tests/Fuzz": ["corpus"], "Tests/Sanitizers": ["address-smoke", "thread-smoke"],
     "deploy": ["end-to-end"], "Package.swift": None, "Tests/Runner": None, "Tests/run": None, "Tests/parts": None,
 }
-PROGRAMS = {"livegate", "livecat", "liveboard", "livebench", "mockbroker", "storekill", "pastdevices", "sdkclients"}
+PROGRAMS = {"livegate", "livecat", "liveboard", "livebench", "mockbroker", "storekill", "pastdevices", "sdkclients",
+            "urlsessionclient"}
 ECHO = {"wsecho", "wsecho-client"}
 
 

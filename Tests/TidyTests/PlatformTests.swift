@@ -4,7 +4,9 @@ import Testing
 /// source, `#if` by `#if`.
 struct PlatformTests {
     /// Of the product `LiveClient`.
-    static let targets: Set<String> = ["LiveClient", "LiveState", "HTTP", "CloseCodes", "SQLite", "Locks"]
+    static let core: Set<String> = ["LiveClient", "LiveState", "HTTP", "CloseCodes", "SQLite", "Locks"]
+    /// Of the product `LiveClientURLSession`.
+    static let targets = core.union(["LiveClientURLSession"])
     /// The C targets among them, and what they include.
     static let headers: [String: Set<String>] = ["CSQLite": ["sqlite3.h"]]
 
@@ -14,8 +16,8 @@ struct PlatformTests {
         /// Modules that are there, of those that are not there everywhere.
         var modules: Set<String> {
             switch self {
-            case .apple: ["Darwin", "Foundation"]
-            case .linux: ["Glibc", "Foundation", "FoundationNetworking"]
+            case .apple: ["Darwin", "Dispatch", "Foundation"]
+            case .linux: ["Glibc", "Dispatch", "Foundation", "FoundationNetworking"]
             }
         }
     }
@@ -56,6 +58,8 @@ struct PlatformTests {
         for file in files {
             for name in Self.imports(file.code, on: platform) {
                 #expect(own.union(platform.modules).contains(name), "\(file) imports \(name) on \(platform)")
+                #expect(
+                    !Self.core.contains(file.target) || name != "Dispatch" && !name.hasPrefix("Foundation"), "\(file)")
             }
         }
     }

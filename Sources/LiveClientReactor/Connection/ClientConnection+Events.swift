@@ -49,3 +49,38 @@ extension ClientConnection {
         }
     }
 }
+
+/// Reads the body of an event stream, as HTTP/1.1 frames it, into its messages.
+struct EventStreamReading {
+    /// Why the stream cannot be read on, for people.
+    struct Fault: Error, Equatable {
+        let text: String
+    }
+
+    private var body: BodyReader
+    private var messages: EventStreamMessages
+
+    init(_ framing: BodyFraming, maximumMessageBytes: Int) {
+        body = BodyReader(framing, maximumBytes: .max)
+        messages = EventStreamMessages(maximumMessageBytes: maximumMessageBytes)
+    }
+
+    /// What the server has said as its last message.
+    var goodbye: ConnectionEnding? { messages.bye.map { .closed($0.code, reason: $0.reason) } }
+
+    /// Whether the body has come to its end.
+    var isDone: Bool { body.isDone }
+
+    mutating func receive(_ bytes: Span<UInt8>) throws(Fault) -> [EventStreamMessages.Message] {
+        do throws(ResponseFault) {
+            try body.consume(bytes)
+        } catch {
+            throw Fault(text: "the stream is broken: \(error.explanation)")
+        }
+        do throws(EventStreamFault) {
+            return try messages.receive(body.take())
+        } catch {
+            throw Fault(text: "an event is over \(error.limitBytes) bytes")
+        }
+    }
+}

@@ -1,49 +1,30 @@
+import CloseCodes
 import HTTP
-import LiveClient
-import WebSocket
 
-/// Reads the body of an event stream into the messages that a WebSocket would have carried.
-struct EventStreamReading {
-    struct Message: Equatable {
-        let payload: [UInt8]
+/// Reads the bytes of an event stream as the messages that a WebSocket would have carried.
+package struct EventStreamMessages: Sendable {
+    package struct Message: Equatable, Sendable {
+        package let payload: [UInt8]
         /// The stream's last id, which is the cursor to go on from.
-        let cursor: LiveCursor?
+        package let cursor: LiveCursor?
     }
 
-    /// Why the stream cannot be read on, for people.
-    struct Fault: Error, Equatable {
-        let text: String
-    }
-
-    private var body: BodyReader
     private var parser: EventStreamParser
-    /// What the server has said as its last word: it ends the stream behind it.
-    private(set) var goodbye: ConnectionEnding?
+    /// The server's last message: it ends the stream behind it.
+    package private(set) var bye: (code: CloseCode, reason: String)?
 
-    init(_ framing: BodyFraming, maximumMessageBytes: Int) {
-        body = BodyReader(framing, maximumBytes: .max)
+    package init(maximumMessageBytes: Int) {
         parser = EventStreamParser(maximumEventBytes: maximumMessageBytes)
     }
 
-    /// Whether the body has come to its end.
-    var isDone: Bool { body.isDone }
-
-    mutating func receive(_ bytes: Span<UInt8>) throws(Fault) -> [Message] {
+    /// The messages that these bytes of the body complete.
+    package mutating func receive(_ bytes: [UInt8]) throws(EventStreamFault) -> [Message] {
         var events: [StreamedEvent] = []
-        do throws(ResponseFault) {
-            try body.consume(bytes)
-        } catch {
-            throw Fault(text: "the stream is broken: \(error.explanation)")
-        }
-        do throws(EventStreamFault) {
-            try parser.consume(body.take(), into: &events)
-        } catch {
-            throw Fault(text: "an event is over \(error.limitBytes) bytes")
-        }
+        try parser.consume(bytes, into: &events)
         return events.map { event in
             let payload = Self.message(event)
             if case .bye(let code, let why, let retry) = StreamMessage(payload), event.name.elementsEqual("bye".utf8) {
-                goodbye = .closed(code, reason: why + (retry.map { " retry_ms=\($0)" } ?? ""))
+                bye = (code, code.reason(why: why, retryMilliseconds: retry))
             }
             return Message(
                 payload: payload, cursor: event.lastID.map { LiveCursor(String(decoding: $0, as: UTF8.self)) })

@@ -1,0 +1,47 @@
+import Dispatch
+import LiveClient
+import Locks
+
+/// A serial dispatch queue as a client's loop.
+final class QueueLoop: ClientLoop {
+    private let queue = DispatchQueue(label: "live-client")
+    private let start = ContinuousClock.now
+    /// Called when it ends; nil behind that.
+    private let onEnd: Lock<(@Sendable () -> Void)?>
+
+    init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = Lock(onEnd) }
+
+    /// Since the loop was made, also while the device sleeps.
+    var now: UInt64 { UInt64((ContinuousClock.now - start) / .milliseconds(1)) }
+
+    // A work item takes what the compiler cannot follow to another thread; the queue runs one at a time, and nobody else has it.
+    func execute(_ work: sending @escaping () -> Void) { queue.async(execute: DispatchWorkItem(block: work)) }
+
+    func executeNextTick(_ work: @escaping () -> Void) { queue.async(execute: DispatchWorkItem(block: work)) }
+
+    func wait(milliseconds: UInt64, _ action: @escaping () -> Void) -> LoopTimer {
+        let pending = PendingAction(action)
+        let item = DispatchWorkItem { [onEnd] in
+            if onEnd.withLock({ $0 != nil }) { pending.run() }
+        }
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(clamping: milliseconds)), execute: item)
+        return LoopTimer {
+            item.cancel()
+            // The queue holds the item until its time.
+            pending.action = nil
+        }
+    }
+
+    func preconditionOnLoop() { dispatchPrecondition(condition: .onQueue(queue)) }
+
+    func end() { onEnd.withLock { $0.take() }?() }
+}
+
+/// What a timer does, once.
+private final class PendingAction {
+    var action: (() -> Void)?
+
+    init(_ action: @escaping () -> Void) { self.action = action }
+
+    func run() { action.take()?() }
+}

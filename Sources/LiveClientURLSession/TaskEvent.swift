@@ -1,0 +1,78 @@
+import Foundation
+import HTTP
+import LiveClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What URLSession reports of a task.
+enum TaskEvent: Sendable {
+    /// The head of an answer came.
+    case answered(AnswerHead)
+    /// Bytes of its body.
+    case received([UInt8])
+    /// A WebSocket was accepted.
+    case opened
+    /// A WebSocket's close frame came; 1005 for an empty one.
+    case closed(code: Int, reason: [UInt8])
+    /// Nothing follows: the whole answer has come, or why it has not.
+    case completed(TaskFailure?)
+}
+
+/// The head of an answer: its status, and its fields as URLSession has them, which joins those of one name with commas.
+struct AnswerHead: Sendable {
+    let status: Int
+    let headers: HeaderFields
+
+    init(status: Int, headers: HeaderFields) { (self.status, self.headers) = (status, headers) }
+
+    init(_ response: HTTPURLResponse) {
+        var headers = HeaderFields()
+        for (name, value) in response.allHeaderFields {
+            guard let name = name as? String, let value = value as? String else { continue }
+            headers.append(name, value)
+        }
+        self.init(status: response.statusCode, headers: headers)
+    }
+
+    /// RFC 9110 §8.3.1: parameters may follow the type.
+    var isEventStream: Bool {
+        let type = headers.text("content-type") ?? ""
+        return status == 200 && type.prefix { $0 != ";" && $0 != " " }.lowercased() == EventStream.contentType
+    }
+
+    /// With what came of its body.
+    func answer(_ body: [UInt8], isTruncated: Bool) -> ServerAnswer {
+        ServerAnswer(status: status, reason: [], headers: headers, body: body, isTruncated: isTruncated)
+    }
+}
+
+/// Why a task has failed.
+struct TaskFailure: Error, Equatable {
+    /// In an app's own log; without the address, which may hold a ticket.
+    let text: String
+    let code: URLError.Code?
+
+    init(_ error: any Error) {
+        code = (error as? URLError)?.code
+        text =
+            code.map { "URLSession: error \($0.rawValue), \(error.localizedDescription)" } ?? error.localizedDescription
+    }
+
+    init(_ code: URLError.Code, text: String) { (self.code, self.text) = (code, text) }
+
+    /// How a stream or a request ended by it.
+    ///
+    /// - Parameter wasAnswered: the head of an answer had come.
+    func ending(wasAnswered: Bool) -> ChannelEnding {
+        switch code {
+        case .badURL?, .unsupportedURL?: .invalid(text)
+        case .networkConnectionLost?: .lost(.cut, text)
+        case .timedOut?: .lost(.silent, text)
+        case .badServerResponse?, .cannotParseResponse?, .cannotDecodeContentData?, .cannotDecodeRawData?:
+            .lost(.broken, text)
+        default: .lost(wasAnswered ? .cut : .unreachable, text)
+        }
+    }
+}
