@@ -84,10 +84,16 @@ struct VacuumPassTests {
         await store.close()
     }
 
-    @Test func `a statement of an erasure deletes no more marks than the rows of a step`() async throws {
+    /// Before the event arrived, which stays with its thing; behind it; and between its arrival and its stamp.
+    @Test(arguments: [(500, 0), (1_500, 1), (700, 1)] as [(Int64, Int)])
+    func `a statement of an erasure deletes no more marks than the rows of a step`(
+        row: (until: Int64, events: Int)
+    ) async throws {
         let uri = try PostgreSQLServer.shared.makeDatabase()
         let store = try await PostgreSQLArchiveTests.open(uri)
-        _ = try await store.append(.of(PostgreSQLArchiveTests.events(0..<1)))
+        let event = ArchivedEvent(
+            "A", "incident", "I0", "made", offset: 0, stamp: 1_000, arrival: row.until == 700 ? 600 : 1_000)
+        _ = try await store.append(.of([event]))
         let asking = PostgreSQLServer.session(uri)
         try asking.run { connection in
             for sql in [
@@ -110,14 +116,15 @@ struct VacuumPassTests {
                 """,
             ] { try connection.command(sql) }
         }
-        // Before the event came, which stays with its thing.
-        let counts = try await store.erase(Account("A"), until: 500)
-        #expect(counts.events == 0 && counts.marks == 2500)
+        let counts = try await store.erase(Account("A"), until: row.until)
+        #expect(counts.events == row.events && counts.marks == 2500)
         let (most, all) = try asking.run { connection in
             let row = try connection.run("SELECT max(deleted), sum(deleted)::bigint FROM counted")
             return (row.integer(0, 0), row.integer(0, 1))
         }
         #expect(most == Int64(ArchiveWriter.rowsOfStep) && all == 2500)
+        let left = try asking.run { try $0.run("SELECT count(*)::bigint FROM livegate_things").integer(0, 0) }
+        #expect(left == (row.events == 0 ? 1 : 0))
         await store.close()
     }
 }

@@ -84,17 +84,15 @@ extension PostgreSQLWriter {
             let early = try eraseEarly(of: stream, until: moment, limit: limit - counts.events, connection)
             counts.events += early.events
             counts.marks += early.marks
-            guard counts.events < limit else { return (counts, true) }
-            counts.events += try deleteEvents(
-                of: stream, before: end, limit: limit - counts.events, connection)
-            guard counts.events < limit else { return (counts, true) }
-            let gone = try deleteThings(of: stream, before: end, limit: limit, connection)
+            guard counts.rows < limit else { return (counts, true) }
+            counts.events += try deleteEvents(of: stream, before: end, limit: limit - counts.rows, connection)
+            guard counts.rows < limit else { return (counts, true) }
+            let gone = try deleteThings(of: stream, before: end, limit: limit - counts.rows, connection)
             counts.marks += gone.marks
-            guard gone.things < limit else { return (counts, true) }
+            guard gone.things + counts.rows < limit else { return (counts, true) }
         }
-        let marks = try eraseMarks(of: number, until: moment, limit: limit, connection)
-        counts.marks += marks
-        guard marks < limit else { return (counts, true) }
+        counts.marks += try eraseMarks(of: number, until: moment, limit: limit - counts.rows, connection)
+        guard counts.rows < limit else { return (counts, true) }
         try deleteEmpty([number], connection)
         return (counts, false)
     }
@@ -105,26 +103,29 @@ extension PostgreSQLWriter {
     ) throws -> ErasureCounts {
         var counts = ErasureCounts()
         let rows = try connection.run(
+            "SELECT thing, key FROM livegate_events WHERE stream = $1 AND arrival < $2 LIMIT $3",
+            [.integer(stream), .integer(moment), .integer(Int64(limit))])
+        guard rows.count > 0 else { return counts }
+        let things: Parameter = .integers(Array(Set(Self.numbers(rows))))
+        let keys: Parameter = .byteStrings((0..<rows.count).map { rows.bytes($0, 1) })
+        // The marks of things that are left without an event go first: a thing may have more of them than a step deletes.
+        let emptied = try connection.run(
             """
-            WITH gone AS (SELECT key FROM livegate_events WHERE stream = $1 AND arrival < $2 LIMIT $3)
-            DELETE FROM livegate_events e USING gone g WHERE e.stream = $1 AND e.key = g.key RETURNING e.thing
-            """, [.integer(stream), .integer(moment), .integer(Int64(limit))])
-        let deleted = Self.numbers(rows)
-        guard !deleted.isEmpty else { return counts }
-        counts.events = deleted.count
-        let things: Parameter = .integers(Array(Set(deleted)))
+            SELECT thing FROM unnest($1::bigint[]) t(thing) WHERE NOT EXISTS
+            (SELECT 1 FROM livegate_events e WHERE e.thing = t.thing AND NOT e.key = ANY($2))
+            """, [things, keys])
+        counts.marks = try deleteMarks(of: Self.numbers(emptied), limit: limit, connection)
+        guard counts.marks < limit else { return counts }
+        counts.events = try connection.run(
+            "DELETE FROM livegate_events WHERE stream = $1 AND key = ANY($2)", [.integer(stream), keys]
+        ).changes
         _ = try connection.run(
             """
             UPDATE livegate_things t SET last = n.key, type = n.type FROM (SELECT k.thing, e.key, e.type
             FROM unnest($1::bigint[]) k(thing) CROSS JOIN LATERAL (SELECT key, type FROM livegate_events
             WHERE thing = k.thing ORDER BY key DESC LIMIT 1) e) n WHERE t.id = n.thing
             """, [things])
-        let gone = try connection.run(
-            """
-            DELETE FROM livegate_things t WHERE t.id = ANY($1)
-            AND NOT EXISTS (SELECT 1 FROM livegate_events WHERE thing = t.id) RETURNING t.id
-            """, [things])
-        counts.marks = try deleteMarks(of: Self.numbers(gone), connection)
+        try deleteThings(Self.numbers(emptied), connection)
         return counts
     }
 
@@ -158,4 +159,9 @@ extension PostgreSQLWriter {
         }
         return marks
     }
+}
+
+extension ErasureCounts {
+    /// All rows that a step has deleted so far.
+    fileprivate var rows: Int { events + marks }
 }

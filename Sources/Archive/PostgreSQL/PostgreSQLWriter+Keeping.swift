@@ -45,7 +45,8 @@ extension PostgreSQLWriter {
         for stream in streams {
             rows += try deleteEvents(of: stream, before: end, limit: limit - rows, connection)
             guard rows < limit else { return }
-            rows += try deleteThings(of: stream, before: end, limit: limit - rows, connection).things
+            let gone = try deleteThings(of: stream, before: end, limit: limit - rows, connection)
+            rows += gone.things + gone.marks
             guard rows < limit else { return }
             position.stream = stream
         }
@@ -99,22 +100,36 @@ extension PostgreSQLWriter {
         ).changes
     }
 
-    /// Deletes so many things whose last event is older, and marks of theirs.
+    /// Deletes things whose last event is older, and before them their marks: at most so many rows.
     func deleteThings(
         of stream: Int64, before end: EventKey, limit: Int, _ connection: Connection
     ) throws -> (things: Int, marks: Int) {
         let rows = try connection.run(
-            """
-            WITH gone AS (SELECT id FROM livegate_things WHERE stream = $1 AND last < $2 ORDER BY last LIMIT $3)
-            DELETE FROM livegate_things t USING gone g WHERE t.id = g.id RETURNING t.id
-            """, [.integer(stream), .bytes(end.bytes), .integer(Int64(limit))])
+            "SELECT id FROM livegate_things WHERE stream = $1 AND last < $2 ORDER BY last LIMIT $3",
+            [.integer(stream), .bytes(end.bytes), .integer(Int64(limit))])
         let things = Self.numbers(rows)
-        return (things.count, try deleteMarks(of: things, connection))
+        let marks = try deleteMarks(of: things, limit: limit, connection)
+        let gone = things.prefix(limit - marks)
+        try deleteThings(Array(gone), connection)
+        return (gone.count, marks)
     }
 
-    func deleteMarks(of things: [Int64], _ connection: Connection) throws -> Int {
+    /// Deletes things whose marks are deleted, and marks that another session has made meanwhile.
+    func deleteThings(_ things: [Int64], _ connection: Connection) throws {
+        guard !things.isEmpty else { return }
+        _ = try connection.run("DELETE FROM livegate_things WHERE id = ANY($1)", [.integers(things)])
+        _ = try connection.run("DELETE FROM livegate_marks WHERE thing = ANY($1)", [.integers(things)])
+    }
+
+    /// At most so many. Returns how many.
+    func deleteMarks(of things: [Int64], limit: Int, _ connection: Connection) throws -> Int {
         guard !things.isEmpty else { return 0 }
-        return try connection.run("DELETE FROM livegate_marks WHERE thing = ANY($1)", [.integers(things)]).changes
+        return try connection.run(
+            """
+            DELETE FROM livegate_marks WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM livegate_marks WHERE thing = ANY($1) LIMIT $2))
+            """, [.integers(things), .integer(Int64(limit))]
+        ).changes
     }
 
     /// Deletes what of accounts holds nothing any more, up to the accounts themselves.
