@@ -11,15 +11,15 @@ struct AccountLoad: Sendable {
     }
 
     static let minuteMilliseconds: UInt64 = 60_000
-    /// When twice as many are counted in one minute, those with the least are forgotten down to so many: whoever leads is
-    /// found among any number of others, and a node keeps some 100 KiB for each of two minutes.
+    /// When one minute counts twice as many accounts, only this many stay, those with the most. The busiest account is thus found
+    /// among any number of others. A node keeps some 100 KiB for each of two minutes.
     static let maximumAccounts = 1_024
 
     private var begunAt: UInt64 = 0
     private var running: [Account: Counts] = [:]
     private var before: [Account: Counts] = [:]
 
-    /// `now` is monotonic, in milliseconds, and may lag behind what another loop said.
+    /// `now` is monotonic, in milliseconds, and may lag behind the time that another loop has passed.
     mutating func note(_ account: Account, isRefused: Bool, now: UInt64) {
         advance(to: now)
         if isRefused {

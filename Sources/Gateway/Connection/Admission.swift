@@ -3,10 +3,10 @@ import LiveUpdates
 import Tokens
 import WebSocket
 
-/// What becomes of a request: decided from the request, the settings and the clock alone.
+/// Decides what happens to a request, from the request, the settings and the clock alone.
 ///
-/// The order is: is it for us, may this page ask, is it well formed, who is it, can we. A caller without a token thus
-/// learns nothing but that, whether the node is ready or not.
+/// The checks have this order: the address exists, the page may ask, the request is well formed, the caller is known, the node
+/// can serve. A caller without a token learns no more than that, whether the node is ready or not.
 struct Admission: Sendable {
     static let livePath = "/live/v1"
     static let syncPath = "/sync/v1"
@@ -80,7 +80,7 @@ struct Admission: Sendable {
     var tickets: TicketPolicy?
     /// Nil: there is no archive.
     var archive: ArchivePolicy?
-    /// One of the node, whatever is read anew.
+    /// The node has one; it stays when settings are reloaded.
     var usedTickets = NodeTickets()
     /// The same.
     var revocations = NodeRevocations()
@@ -135,7 +135,7 @@ struct Admission: Sendable {
     func refusal(of identity: Identity) -> TokenRefusal? {
         if !verifier.stillKnows(identity) { return .unknownToken }
         let revoked = revocations.refusal(of: identity)
-        // Whoever was meant ends at once.
+        // A client that was meant by name ends at once, whatever happened to the key.
         if revoked != .revoked, verifier.hasWithdrawnKey(of: identity) { return .withdrawnKey }
         return revoked
     }
@@ -163,7 +163,7 @@ struct Admission: Sendable {
             head, protocols: protocols, protocolName: Self.subprotocol, cookie: browsers.cookie(head, caller))
         switch credential {
         case .none:
-            // A ticket stands for a token. Who needs none needs no ticket, and could use them without end.
+            // A ticket replaces a token. A caller that needs no token needs no ticket, and could use tickets without end.
             if case .ticket = service { return .failure(.missing) }
             return verifier.withoutToken()
         case .token(let token): return verifier.verify(token, now: now)
@@ -194,8 +194,8 @@ struct Admission: Sendable {
         return .eventStream(try LiveParameters.parse(head, isEventStream: true))
     }
 
-    /// But for a mark a body is never read; the next request would begin in the middle of it. Only who may ask is told what
-    /// is wrong with one.
+    /// The node never reads a body, except for a read mark; the next request would begin in the middle of it. Only an admitted
+    /// caller learns what is wrong with the body.
     private static func checkBody(_ head: RequestHead, _ service: Service) throws(Refusal) {
         switch service {
         case .archive(.mark): try MarkBody.check(head)

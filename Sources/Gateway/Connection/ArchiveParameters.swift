@@ -128,7 +128,7 @@ struct InboxParameters: Sendable, Equatable {
 }
 
 extension ParameterReading {
-    /// An event's id. One of another server, or of an event that is not there, is a place in the order like any other.
+    /// An event's id. An id of another server, or of an event that does not exist, is a position in the order like any other.
     func archiveID(_ name: String) throws(Refusal) -> ArchiveID? {
         let refusal = Refusal(.badParameter, "\(name) is not an event's aid.")
         guard let text = try text(name, refusal) else { return nil }

@@ -8,7 +8,7 @@ struct BrowserPolicy: Sendable {
     /// The cookie that may hold a token; nil: none.
     private let cookieName: String?
 
-    /// Without arguments: `Origin` is not looked at, and no cookie counts.
+    /// Without arguments, `Origin` is ignored, and no cookie counts.
     ///
     /// - Precondition: a cookie only with origins (`check` refuses it without).
     init(origins: [OriginPattern] = [], cookie: String? = nil) {
@@ -17,10 +17,10 @@ struct BrowserPolicy: Sendable {
         cookieName = cookie
     }
 
-    /// The cookie, and whether it counts: a page of the list has asked, or the browser says that it was a page of this very
-    /// origin, in a GET, to which it adds no `Origin`. Neither can be said by a page (Fetch Standard §2.2.2: forbidden
-    /// request-headers). To anything but a GET or a HEAD a browser adds one (Fetch Standard §3.2), so that what comes without
-    /// is no browser's.
+    /// The cookie, and whether it counts. It counts if a listed page asks. It also counts in a GET whose field shows that a page
+    /// of this same origin asks; to such a GET the browser adds no `Origin`. A page can set neither field (Fetch Standard §2.2.2:
+    /// forbidden request-headers). A browser adds `Origin` to every other method but HEAD (§3.2), so a request without it is no
+    /// browser's.
     func cookie(_ head: RequestHead, _ caller: CrossOrigin.Caller) -> Credential.Cookie? {
         guard let cookieName else { return nil }
         return switch caller {

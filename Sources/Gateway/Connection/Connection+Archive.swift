@@ -10,9 +10,9 @@ extension Connection {
     final class Asking {
         enum State {
             case begun
-            /// A mark's body comes.
+            /// A part of the mark's body is still to come.
             case body(MarkReader)
-            /// The archive's desk has the question.
+            /// The archive's thread has the question.
             case store
             /// Ingest makes the cursor of this answer.
             case cursor(ArchiveBody)
@@ -25,7 +25,7 @@ extension Connection {
         let request: ArchiveRequest
         var state: State
         var keepsAlive: Bool
-        /// What came behind the request's head, and was not taken as its body.
+        /// Bytes that followed the request's head and were not read as its body.
         var early: EarlyBytes
         /// Of the body, then of the answer.
         var deadline: Timer?
@@ -167,8 +167,8 @@ extension Connection {
 
     /// Ingest has made the cursor of what the store has answered, or cannot.
     ///
-    /// Whoever has just seen an event live expects it in the page, though the store needs a moment for it: such a page is read
-    /// once more. What the store then has is right all the same, with its own cursor.
+    /// A client that has just received an event live expects it in the page, though the store needs a moment for it. Such a page
+    /// is read again. What the store has after that is still right, with its own cursor.
     func archiveAnswered(_ answer: SnapshotAnswer) {
         guard case .asking(let asking) = phase, case .cursor(let body) = asking.state else { return }
         asking.state = .begun

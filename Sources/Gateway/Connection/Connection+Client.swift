@@ -3,9 +3,9 @@ import HTTP
 import Reactor
 import Transport
 
-/// Whose connection it is, and whose request: behind a balancer the peer of the socket is nobody that an operator looks for.
+/// Finds the client of a connection and of a request. Behind a balancer the socket's peer is only the balancer.
 extension Connection {
-    /// A part of the PROXY header, and perhaps the beginning of what stands behind it: TLS, or a request.
+    /// Receives a part of the PROXY header, and perhaps the beginning of what follows it: TLS, or a request.
     func receiveProxyHeader(_ bytes: Span<UInt8>, _ reading: RequestReading) {
         switch reading.proxyHeader?.consume(bytes) ?? .needMore {
         case .needMore: break
@@ -24,7 +24,7 @@ extension Connection {
         }
     }
 
-    /// Closes without an answer: whoever sends no header does not wait for one.
+    /// Closes without an answer: a peer that sends no header does not wait for an answer.
     func rejectProxyHeader(_ why: ProxyHeaderRejection) {
         loop.count(why, peer)
         endPhase()

@@ -6,10 +6,10 @@ import Tokens
 import Transport
 import WebSocket
 
-/// What all are told that are closed together.
+/// The close notice for all connections that are closed together.
 struct Farewell: Equatable, Sendable {
     let code: CloseCode
-    /// When they come back, in milliseconds, each at a random time of these; nil says nothing of it.
+    /// When clients reconnect, in milliseconds; each gets a random time of this range. Nil: the notice names no time.
     var retryMilliseconds: ClosedRange<Int>?
 
     init(_ code: CloseCode, retryMilliseconds: ClosedRange<Int>? = nil) {
@@ -22,10 +22,10 @@ struct Farewell: Equatable, Sendable {
     }
 }
 
-/// How connections are closed, and what the log says of it.
+/// How connections are closed, and what the log reports.
 extension Connection {
-    /// Ends the connection where that costs its client nothing: what it has begun to ask is read to its end, and refused by
-    /// whoever refuses requests then. Otherwise as ``close(_:why:retryMilliseconds:)``.
+    /// Ends the connection where that costs its client nothing. A request that has begun is read to its end, and refused there if
+    /// the node refuses requests by then. Otherwise as ``close(_:why:retryMilliseconds:)``.
     func leave(_ code: CloseCode, why: String? = nil, retryMilliseconds: Int) {
         switch phase {
         case .request(let reading) where mayBeAsking(reading): break
@@ -33,16 +33,16 @@ extension Connection {
         }
     }
 
-    /// Whether a request has begun, or may be on its way.
+    /// Whether a request has begun, or the client may have sent one already.
     func mayBeAsking(_ reading: RequestReading) -> Bool {
         if reading.parser.isInsideHead || transport?.isHandshaking == true { return true }
         return !reading.isIdle && loop.eventLoop.now < acceptedAt + ConnectionLoop.newcomerMilliseconds
     }
 
-    /// Ends whatever there is, a stream with a code; nothing is written after it. Without `retryMilliseconds` a code that
-    /// names a time to come back has a random one.
+    /// Ends whatever there is, a stream with a code; nothing is written after it. Without `retryMilliseconds`, a code that names
+    /// a retry time gets a random one.
     ///
-    /// - Parameter why: what the reason says instead of the code's own word.
+    /// - Parameter why: the text of the reason, in place of the code's own word.
     func close(_ code: CloseCode, why: String? = nil, retryMilliseconds: Int? = nil) {
         switch phase {
         case .open(let open):
@@ -57,7 +57,7 @@ extension Connection {
             guard code == .restart else { return refuseForClosing(code) }
             polling.keepsAlive = false
             polling.poll.answerNow()
-        // Its answer is on the way, or its time is short.
+        // Its answer is already being made, or its time is short.
         case .asking(let asking):
             guard code == .restart else { return refuseForClosing(code) }
             asking.keepsAlive = false
@@ -67,7 +67,7 @@ extension Connection {
         }
     }
 
-    /// As an operator wishes. The node stays, so that nobody is told of a drain; who only asks is refused.
+    /// As an operator wishes. The node stays, so no client gets a notice of a drain; one that waits is refused.
     func disconnect() {
         switch phase {
         case .joining: refuse(Refusal(.overloaded))
@@ -76,7 +76,7 @@ extension Connection {
         }
     }
 
-    /// A close before there is a stream to say it on.
+    /// Refuses, because there is no stream yet that could carry the close.
     private func refuseForClosing(_ code: CloseCode) {
         var isStorable = true
         switch phase {
@@ -126,8 +126,8 @@ extension Connection {
         }
     }
 
-    /// The token that let the client in counts no more: a stream is closed with 4403, what waits for an answer gets 401. Who
-    /// was perhaps not meant is closed with 4401, to come back with a new token, or with 1012 where no token would help yet.
+    /// The token that admitted the client counts no more. A stream is closed with 4403, and a request that waits gets 401. A
+    /// client that perhaps was not meant gets 4401, to reconnect with a new token, or 1012 where no token would help yet.
     func revoke(_ why: TokenRefusal) {
         switch (phase, why) {
         case (.open, .olderThanRevoked), (.open, .withdrawnKey): close(.tokenExpired)
@@ -152,7 +152,7 @@ extension Connection {
 
     // MARK: - The log
 
-    /// Says of a stream who ended it and with which code; of what never was one, TLS failures alone.
+    /// Logs who ended a stream and with which code. Of a connection that never was a stream, it logs only TLS failures.
     func logEnd(_ reason: TransportEnd) {
         let (account, close, isWebSocket): (Account?, Close?, Bool) =
             switch phase {

@@ -1,12 +1,12 @@
 import Transport
 
-/// Events that were written in a phase that has ended: each is counted once the socket has taken all of them.
+/// Events that were written in a phase that has ended. Each is counted once the socket has accepted all of them.
 struct Departing {
     var facts: [DeliveryFacts] = []
     var kind = DeliveryCounts.Kind.webSocket
 }
 
-/// The end of a phase, and what is still on its way then.
+/// The end of a phase, and the bytes that have not left by then.
 extension Connection {
     /// Ends what the phase began: its timers, its subscriber. From here on no event reaches this connection.
     ///
@@ -61,7 +61,7 @@ extension Connection {
         transport?.close(afterFlush: true)
     }
 
-    /// The kernel has taken all that was written before the end.
+    /// The kernel has accepted all that was written before the end.
     func haveLeft(_ departing: inout Departing) {
         for facts in departing.facts { loop.fanOut.ledger.observe(facts, departing.kind, at: loop.fanOut.moment) }
         departing.facts = []
@@ -72,11 +72,11 @@ extension Connection {
         if case .ending(let ending) = phase { haveLeft(&ending.departing) }
     }
 
-    /// Where it answers false, the transport closes behind what it was given, which may take as long as it lingers: meanwhile
-    /// nobody writes to a stream that nobody reads, and its place is free.
+    /// If it returns false, the transport closes after what it was given, which may need the full linger time. Meanwhile nothing
+    /// is written to the stream, which has no reader, and its permit is free.
     ///
-    /// A peer may end its half behind a whole request and await the answer, or a proxy does so for it. Nobody can tell it from
-    /// one that has left, so that it waits for nothing but that answer.
+    /// A peer may end its half after a whole request and await the answer, or a proxy does so for it. The node cannot distinguish
+    /// it from a peer that has left, so the connection waits for nothing but that answer.
     func transportPeerFinished() -> Bool {
         switch phase {
         // What came before the end is still to be read; a close may be among it.
@@ -86,7 +86,7 @@ extension Connection {
             return false
         case .polling(let polling):
             peerHasFinished = true
-            // Whoever reads the answer, the wait has ended without one.
+            // Even if the client still reads the answer, the wait has ended without one.
             endWait(polling, CloseLabel.cut)
             polling.poll.answerNow()
         case .asking(let asking):

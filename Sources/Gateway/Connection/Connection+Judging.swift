@@ -24,7 +24,7 @@ extension Connection {
         identifyClient(head)
         answerFields = loop.admission.browsers.fields(head)
         if case .request(let reading) = phase, let limit = reading.limit { return refuseOverLimit(limit, head) }
-        // It is told no more than that it may not ask.
+        // Such a caller learns only that it may not ask.
         if case let crossOrigin = loop.admission.browsers.crossOrigin, crossOrigin.caller(head.headers) == .refused {
             answerFields = crossOrigin.foreignFields
         }
@@ -46,7 +46,7 @@ extension Connection {
         }
     }
 
-    /// Waits for what can be found out, as long as a request may take and no longer.
+    /// Waits for the finding, at most as long as a request may last.
     func awaitFinding(_ question: TokenQuestion, _ head: RequestHead, _ early: EarlyBytes) {
         let place = takePlace()
         endPhase()

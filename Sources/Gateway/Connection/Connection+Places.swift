@@ -3,11 +3,11 @@ import HTTP
 import LiveUpdates
 import Tokens
 
-/// A connection's way into the counts of the node, and out of them.
+/// How a connection enters the counts of the node, and leaves them.
 ///
-/// Its place stands in the payload of its phase and goes with the phase, whatever ends it.
+/// The payload of its phase holds its permit. The permit ends with the phase, whatever ends it.
 extension Connection {
-    /// Nil for who is not counted by address: Unix sockets and the balancers themselves.
+    /// Nil for clients that are not counted by address: Unix sockets and the balancers themselves.
     var addressKey: AddressKey? { loop.policy.balancer.trusted.contains(client) ? nil : AddressKey(client) }
 
     /// Counts the connection. Once, as soon as the client's address is known, and before anything is paid for TLS.
@@ -27,8 +27,8 @@ extension Connection {
         return loop.places.takeHandshake(now: loop.eventLoop.now)
     }
 
-    /// Whether the refusal waits for the request's head, which says whose page asks: without the fields for its origin no
-    /// page can read when to come back. The head has the time of any other, and only so many wait for theirs.
+    /// Whether the refusal waits for the request's head, which names the page's origin. Without the fields for its origin, no
+    /// page can read when to retry. The head has the usual time, and only so many connections wait for theirs.
     private func refusesLater(_ reading: RequestReading, _ limit: ConnectionLimit) -> Bool {
         guard case .plain = loop.policy.security, loop.admission.browsers.crossOrigin.isOn,
             loop.lateRefusals < ConnectionLoop.maximumLateRefusals
@@ -44,8 +44,8 @@ extension Connection {
         reading.limit = loop.places.takeHandshake(now: loop.eventLoop.now)
     }
 
-    /// Refuses a request whose connection is over a limit, before a signature is paid for. A browser that asks what a page may
-    /// ask is told so, or its page could not read the refusal that follows; on this connection nothing does.
+    /// Refuses a request whose connection is over a limit, before a signature is paid for. A browser's preflight is answered, or
+    /// its page could not read the refusal that follows; no request follows on this connection.
     func refuseOverLimit(_ limit: ConnectionLimit, _ head: RequestHead) {
         let browsers = loop.admission.browsers.crossOrigin
         guard browsers.isPreflight(head), case .listed = browsers.caller(head.headers) else {
@@ -55,7 +55,7 @@ extension Connection {
             writing: CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: false))
     }
 
-    /// Ends a connection that may not arrive. Before TLS there is no way to answer.
+    /// Ends a connection that may not arrive. Before TLS no answer is possible.
     func refuseArrival(_ limit: ConnectionLimit) {
         guard case .server = loop.policy.security else { return refuse(limit) }
         loop.countEarlyClose(limit, client)
@@ -64,7 +64,7 @@ extension Connection {
         if let transport { transport.close(afterFlush: false) } else { loop.forget(self, .stream(.closed)) }
     }
 
-    /// Lets a request in that was admitted, if there is a place for it, and moves on.
+    /// Lets an admitted request in if a permit is free for it, and moves on.
     func enter(_ admitted: Admission.Admitted, _ head: RequestHead, _ early: EarlyBytes) {
         let identity = admitted.identity
         loop.places.rates.note(identity.account, now: loop.eventLoop.now)
@@ -76,7 +76,7 @@ extension Connection {
             leave(&place, nil)
             return refuse(limit, to: identity, isStorable: head.path == Admission.livePath)
         }
-        // Last, so that whoever is refused for anything else can use the ticket again.
+        // The ticket is last, so that a caller that is refused for anything else can use it again.
         if let ticket = admitted.ticket, let policy = loop.admission.tickets,
             let refusal = loop.admission.usedTickets.use(ticket, policy, now: loop.epochSeconds())
         {
@@ -120,7 +120,7 @@ extension Connection {
         if let subject = reading.idleSubject.take() { loop.places.endRest(subject) }
     }
 
-    /// The place of a connection that waits for its first answer.
+    /// The permit of a connection that waits for its first answer.
     func takePlace() -> Place? {
         switch phase {
         case .request(let reading): reading.place.take()
@@ -129,7 +129,7 @@ extension Connection {
         }
     }
 
-    /// Gives a place back, if there is one.
+    /// Returns a permit, if there is one.
     func leave(_ place: inout Place?, _ account: Account?) {
         if let place = place.take() { loop.places.leave(place, of: account) }
     }
@@ -150,7 +150,7 @@ extension ConnectionLimit {
     /// Whether the node is at its limit, and not one of its clients.
     var isOfNode: Bool { name == .node || name == .handshakes }
 
-    /// What the client is told: never how much is allowed.
+    /// The refusal that the client receives. It never states how much is allowed.
     var refusal: Refusal {
         switch name {
         case .node, .handshakes: Refusal(.overloaded)

@@ -1,24 +1,24 @@
 import Reactor
 import Tokens
 
-/// The questions about the token of one open stream whose end nobody knows: its server has said that it is good, for as long as
-/// that is kept. A value without a clock; times are monotonic, in milliseconds.
+/// The rechecks of one open stream's token whose end is unknown. Its server has accepted the token for as long as that answer is
+/// kept. A value without a clock; times are monotonic, in milliseconds.
 struct TokenRecheck: Equatable {
-    /// Where the server says nothing, it is asked again after so long: not all at the same moment.
+    /// How long to wait before the server is asked again if it does not answer: random, so that not all ask at once.
     static let pauseMilliseconds: ClosedRange<UInt64> = 1_000...5_000
-    /// For so long at least a stream goes on while its server says nothing.
+    /// A stream goes on for at least so long while its server does not answer.
     static let minimumPatienceMilliseconds: UInt64 = 60_000
 
     enum Step: Equatable {
         /// The server is asked again after so long.
         case askLater(milliseconds: UInt64)
-        /// The server has said nothing for too long.
+        /// The server has not answered for too long.
         case giveUp
     }
 
     /// What an answer has to bear: it may be one about the token of before.
     let number: UInt32
-    /// Until what the server has said counts no longer; then it stays at nothing.
+    /// The time until the server's last answer expires; then it stays at zero.
     private var time: TokenTime
     /// Since when there is no answer.
     private var silentSince: UInt64?
@@ -31,11 +31,11 @@ struct TokenRecheck: Equatable {
     /// An alarm has come. `left` is by the wall clock of now.
     mutating func waitIsOver(left: UInt64) { time.waitIsOver(left: left) }
 
-    /// After how long to look again; nil: the server is to be asked now.
+    /// After how long to check again; nil: the server is to be asked now.
     mutating func wait() -> UInt64? { time.left == 0 ? nil : time.wait() }
 
-    /// The server cannot be asked now. A stream goes on for as long again as one answer is believed (`cache`), a minute at least:
-    /// by then the server is really away, and the next node says the same at its door.
+    /// The server cannot be asked now. A stream goes on for as long again as one answer is believed (`cache`), a minute at least.
+    /// By then the server is really away, and the next node would refuse for the same reason.
     mutating func noAnswer(now: UInt64, cacheMilliseconds: UInt64, pause: UInt64) -> Step {
         let since = silentSince ?? now
         silentSince = since
@@ -46,7 +46,7 @@ struct TokenRecheck: Equatable {
 
 /// Tokens whose server has to be asked once more while their stream is open.
 extension Connection {
-    /// Asks the server as soon as what it has said counts no longer.
+    /// Asks the server again as soon as its last answer expires.
     func recheckWhenDue(_ open: OpenStream, _ token: StreamToken) {
         guard let recheck = token.recheck else { return }
         if let wait = token.recheck?.wait() {
@@ -56,9 +56,9 @@ extension Connection {
         }
     }
 
-    /// What the server has said counts no longer. Until it has said more the stream goes on.
+    /// The server's last answer has expired. The stream goes on until the next answer.
     func recheckToken(_ open: OpenStream, _ recheck: TokenRecheck) {
-        // Whoever came by a ticket buys the next one with the token, which is judged anew then.
+        // A client that came with a ticket buys the next one with its token, which is checked again then.
         guard let token = open.identity.askedToken else { return close(.restart, why: "ticket") }
         guard loop.admission.verifier.stillVouches(for: open.identity) else { return close(.tokenExpired) }
         // Its stream ends within the window.
@@ -74,7 +74,7 @@ extension Connection {
         guard case .judged(let verdict) = finding else { return close(.tokenExpired) }
         switch verdict {
         case .success(let identity) where identity.account == open.stream.account:
-            // Something may have been revoked that names what only this answer tells.
+            // A revocation may name something that only this answer contains.
             if loop.admission.revocations.refusal(of: identity) == .revoked { return revoke(.revoked) }
             if goOn(as: identity, open) { watchToken(open) }
         case .failure(.unavailable): awaitServer(open, token)

@@ -3,8 +3,8 @@ import WebSocket
 
 /// How many tokens one client has sent within a second. Confined to its loop.
 struct TokenRate {
-    /// Over it the stream ends with 4429: judging a token costs its loop 0.1 ms or more for the signature, and a client has
-    /// a new one every few minutes.
+    /// Over it the stream ends with 4429. Checking a token's signature costs its loop 0.1 ms or more, and a client has a new
+    /// token only every few minutes.
     static let maximumTokensPerSecond = 10
 
     /// When the second began: the low half of the monotonic time in ms.
@@ -100,7 +100,7 @@ extension Connection {
             refuseToken(why, open)
         case .taken(let identity):
             let why = loop.admission.revocations.refusal(of: identity)
-            // One that would be let in a little later changes nothing, as one that cannot be judged now.
+            // A token that would be admitted a little later changes nothing, like a token that cannot be checked now.
             if why == .unsettled || why == .undated { return }
             if let why {
                 loop.count(why, of: open.stream.account, client)

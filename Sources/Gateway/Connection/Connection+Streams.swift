@@ -107,7 +107,7 @@ extension Connection {
         transport?.close(afterFlush: true)
     }
 
-    /// A client that sent too much would do so again as soon as it is back: its close names a time.
+    /// A client that sent too much would do so again as soon as it reconnects, so its close names a retry time.
     private func askToWait(_ open: OpenStream, _ session: WebSocketSession, _ failure: WebSocketError) {
         guard failure.closeCode.namesRetry else { return }
         let retry = loop.retryMilliseconds()
@@ -116,7 +116,7 @@ extension Connection {
         loop.log.sentTooMuch("\(failure)", open.stream.account.text, client, now: loop.eventLoop.now)
     }
 
-    /// Sends what the session wants to say, unless the kernel has not taken what was before: then pongs replace each other.
+    /// Sends the session's output, unless the kernel has not accepted the bytes before; then pongs replace each other.
     func send(_ session: WebSocketSession) {
         guard let transport, session.hasOutput else { return }
         if !transport.isBlocked || session.transportAction != .keep { transport.write(session.takeOutput()) }

@@ -44,7 +44,7 @@ extension Connection {
     func pollEnds(refused why: ResyncReason, fresh: CursorText) {
         let refusal = SyncAnswer.refusal(of: why, fresh: fresh.bytes)
         if refusal.code == .resync {
-            // An answer to a request that was let in: it says where to go on.
+            // This answers a request that was admitted: it names the cursor to continue from.
             loop.counters.resyncs[why.rawValue, default: 0] += 1
             loop.log.refused(refusal.code.rawValue, refusal.status, client, now: loop.eventLoop.now)
         } else {
@@ -73,7 +73,7 @@ extension Connection {
         beginAnswer(head(polling.keepsAlive), body, answering)
     }
 
-    /// No next request is read while this answer waits; a client that does not take it is cut.
+    /// No next request is read while this answer waits. A client that does not read the answer is cut.
     private func beginAnswer(_ head: [UInt8], _ body: [UInt8], _ answering: Answering) {
         phase = .answering(answering)
         transport?.pauseReading()
@@ -92,8 +92,8 @@ extension Connection {
         beginAnswer(head, body, Answering(nil, keepsAlive: keepsAlive, early: early, of: identity))
     }
 
-    /// The kernel has not taken all of an answer: from now on it counts as a connection of its client, as a wait does. One
-    /// token could else have answers made for thousands of connections that do not read.
+    /// The kernel has not accepted all of an answer: from now on it counts as a connection of its client, as a wait does.
+    /// Otherwise one token could have answers made for thousands of connections that do not read.
     func answerStays(_ answering: Answering) {
         guard !answering.hasPlace, let identity = answering.identity else { return }
         if let limit = loop.places.enter(

@@ -1,16 +1,16 @@
 import Reactor
 import Tokens
 
-/// The time until the end of what a token's server has said. Timers go by the monotonic clock and tokens by the wall clock, so that
-/// both are asked: it comes by the one by which it is earlier. In milliseconds; a value without a clock.
+/// The time until the server's answer about a token ends. Timers use the monotonic clock and tokens the wall clock. Both are
+/// read, and the earlier end counts. In milliseconds; a value without a clock.
 struct TokenTime: Equatable {
-    /// The time left is asked for so often: where the wall clock was set forward, or the machine slept, the end comes at most this
+    /// The time left is checked this often. If the wall clock was set forward, or the machine slept, the end comes at most this
     /// much late.
     static let maximumWaitMilliseconds: UInt64 = 60_000
 
-    /// As the last look said.
+    /// The time left at the last check.
     private(set) var left: UInt64
-    /// From the last look to the next.
+    /// From the last check to the next.
     private var waited: UInt64 = 0
 
     init(left: UInt64) { self.left = left }
@@ -22,14 +22,14 @@ struct TokenTime: Equatable {
         waited = 0
     }
 
-    /// How long to wait for the moment that lies so much before the end, or for the next look.
+    /// How long to wait until the moment that is `lead` before the end, or until the next check.
     mutating func wait(untilBefore lead: UInt64 = 0) -> UInt64 {
         waited = min(left - min(lead, left), Self.maximumWaitMilliseconds)
         return waited
     }
 }
 
-/// When the client of a stream is told that its token ends, and when the stream ends with it: alarms of one timer.
+/// When the client of a stream is notified that its token ends, and when the stream ends with it: alarms of one timer.
 struct TokenWatch: Equatable {
     /// Before the end, in milliseconds: at random, so that clients whose tokens end together do not all fetch one at once.
     /// What is left of a token is known in whole seconds, rounded up: a client has 60 s at least.
@@ -38,7 +38,7 @@ struct TokenWatch: Equatable {
     /// What is to be done now.
     enum Step: Equatable {
         case wait(milliseconds: UInt64)
-        /// The client is told, and the next alarm comes after so long.
+        /// The client is notified now, and the next alarm comes after so long.
         case notify(milliseconds: UInt64)
         case end
     }
@@ -99,7 +99,7 @@ extension Connection {
         cancel(&token.end)
         (token.watch, token.recheck) = (nil, nil)
         guard let expiresAt else { return }
-        // Nothing ends of which its client would have to be told.
+        // The token has no end that its client would have to know.
         if open.identity.isOpenEnded {
             token.rechecks &+= 1
             token.recheck = TokenRecheck(number: max(1, token.rechecks), left: loop.milliseconds(until: expiresAt))

@@ -21,16 +21,16 @@ import WebSocket
 final class Connection {
     private(set) var id: ConnectionID
     let loop: ConnectionLoop
-    /// Where the connection comes from: the socket's peer, or whom its PROXY header named.
+    /// Where the connection comes from: the socket's peer, or the address in its PROXY header.
     var peer: ClientAddress
-    /// Whose request or stream it is: as the balancer's header says, else the peer. What logs and limits name.
+    /// The client of the request or stream: from the balancer's header, else the peer. Logs and limits name it.
     var client: ClientAddress
     /// Monotonic, in milliseconds.
     let acceptedAt: UInt64
     var phase: Phase
     /// Fires when the connection is old; nil where no age is set.
     var age: Timer?
-    /// The answer to the request that is under way is the last one.
+    /// The answer to the current request is the last one.
     var isOld = false
     /// Whose request was let in last on this connection: its client may keep it between two requests.
     var lastAdmitted: Identity?
@@ -79,7 +79,7 @@ final class Connection {
         return reading
     }
 
-    /// The loop holds the connection for the timer; every phase takes its timers back when it ends.
+    /// The loop holds the connection for the timer; every phase cancels its timers when it ends.
     func schedule(_ alarm: Alarm, afterMilliseconds delay: UInt64) -> Timer {
         loop.eventLoop.schedule(afterMilliseconds: delay, self, alarm.rawValue)
     }
@@ -141,9 +141,9 @@ final class Connection {
 
     private func requestTimedOut(_ reading: RequestReading) {
         if reading.proxyHeader != nil { return rejectProxyHeader(.late) }
-        // TLS has the same deadline for its part, and knows better what to say of it.
+        // TLS has the same deadline for its part, and can report the cause more precisely.
         if let transport, transport.isHandshaking { return transport.expireHandshake() }
-        // Who has said nothing at all, like a balancer that keeps a spare connection, wants no answer.
+        // A peer that has sent nothing at all, like a balancer that keeps a spare connection, expects no answer.
         if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finishIdle() }
     }
 
@@ -174,7 +174,7 @@ final class Connection {
 extension Connection: TimerTarget {
     /// The timers of a connection. Each but its age has a field of its own in the phase that needs it.
     enum Alarm: UInt8 {
-        /// Of a request, of an answer that is to be taken, of the close.
+        /// Of a request, of an answer that the client is to read, of the close.
         case deadline
         /// What the subscriber wished for.
         case wake
@@ -235,15 +235,15 @@ extension Connection: TransportOwner {
             if judging.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
         case .joining(let joining):
             joining.early.append(bytes)
-            // Whoever has not seen the head of the answer has little to say. To pause for everybody would be two system
-            // calls a handshake.
+            // A client that has no head of the answer yet sends little. To pause for every client would be two system calls a
+            // handshake.
             if joining.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
         case .asking(let asking): receive(bytes, asking)
         // Reading is paused, but of one read TLS may give several pieces.
         case .answering(let answering): answering.early.append(bytes)
         case .polling(let polling):
             polling.early.append(bytes)
-            // Its end would go unnoticed until the answer; whoever sends so much ahead is no phone.
+            // The end of the client would go unnoticed until the answer; a client that sends so much ahead is no phone.
             if polling.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
         }
     }
@@ -266,7 +266,7 @@ extension Connection: TransportOwner {
         }
     }
 
-    /// After a tick's send: the kernel has not taken all of it.
+    /// After a tick's send: the kernel has not accepted all of it.
     func transportBlocked() {
         switch phase {
         case .open(let open): open.stream.blocked(now: loop.eventLoop.now)

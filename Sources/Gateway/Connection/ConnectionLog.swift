@@ -5,13 +5,12 @@ import Reactor
 import Synchronization
 import Tokens
 
-/// Log lines about connections that never became streams, or broke a limit, at a limited rate: one line in 10 s for each
-/// cause, however many loops see it. Where the level is debug, each of them is a line. That connections cannot be accepted is
-/// said once in a minute.
+/// Log lines about connections that never became streams, or broke a limit, at a limited rate: one line in 10 s for each cause,
+/// however many loops see it. At level debug each of them is a line. A failure to accept is logged once a minute.
 final class ConnectionLog: Sendable {
     let logger: Logger
     private let limiter = RateLimiter()
-    /// Who has no descriptor left has none for minutes, and each line says how many it cost.
+    /// A process without free descriptors lacks them for minutes; each line states how many connections that cost.
     private let acceptLimiter = RateLimiter(interval: .seconds(60))
     /// Not accepted since the last line, on all loops.
     private let notAccepted = Atomic<Int>(0)
@@ -64,7 +63,7 @@ final class ConnectionLog: Sendable {
         }
     }
 
-    /// A client was refused because a limit is reached. What keeps everybody out is a warning.
+    /// A client was refused because a limit is reached. A limit that refuses all clients is a warning.
     func limited(_ limit: ConnectionLimit, _ identity: Identity?, _ client: ClientAddress, now: UInt64) {
         log(
             limit.isOfNode ? "clients are refused: the node is at a limit" : "client refused: it is at a limit",

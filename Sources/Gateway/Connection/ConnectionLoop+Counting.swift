@@ -33,7 +33,7 @@ extension ConnectionLoop {
         log.proxyHeaderRejected(why, peer, now: eventLoop.now)
     }
 
-    /// A connection that a limit ended before TLS: nothing was said, and nothing of HTTP was read.
+    /// A connection that a limit ended before TLS: no answer was sent, and nothing of HTTP was read.
     func countEarlyClose(_ limit: ConnectionLimit, _ client: ClientAddress) {
         counters.count(EarlyClose(limit))
         log.limited(limit, nil, client, now: eventLoop.now)

@@ -6,9 +6,9 @@ extension ConnectionLoop {
     final class Drain {
         /// Those that were there when the window began; some may have ended meanwhile.
         var connections: [ConnectionID] = []
-        /// The next slot of the table that is looked at.
+        /// The next slot of the table that is checked.
         var nextEntry = 0
-        /// Nil until every loop has said who is there.
+        /// Nil until every loop has reported its connections.
         var schedule: DrainSchedule?
         /// In ascending order.
         var slots: [UInt32] = []
@@ -18,14 +18,15 @@ extension ConnectionLoop {
         /// The slot whose moment comes next; nil: all have passed.
         var slot: UInt32? { nextSlot < slots.count ? slots[nextSlot] : nil }
 
-        /// Takes one of those that are left, at random.
+        /// Removes a random one of those that are left.
         func next(_ generator: inout SpreadGenerator) -> ConnectionID {
             connections.swapAt(Int.random(in: connections.indices, using: &generator), connections.count - 1)
             return connections.removeLast()
         }
     }
 
-    /// Notes who is there, in slices, and says how many. They take part in the drain that ``beginDrain(_:slots:)`` begins.
+    /// Collects the open connections, in slices, and reports their number. They take part in the drain that
+    /// ``beginDrain(_:slots:)`` begins.
     func gatherForDrain(_ done: @escaping (Int) -> Void) {
         cancelDrain()
         let drain = Drain()
@@ -56,7 +57,7 @@ extension ConnectionLoop {
 
     private func closeDue(_ drain: Drain, _ schedule: DrainSchedule) {
         let isMore = eventLoop.runSlice {
-            // An operator may have taken the drain back, or another one has begun.
+            // An operator may have cancelled the drain, or another one has begun.
             guard self.drain === drain, let slot = drain.slot, schedule.moment(ofSlot: slot) <= eventLoop.now else {
                 return false
             }
@@ -73,7 +74,7 @@ extension ConnectionLoop {
         }
     }
 
-    /// Ends the drain: whoever was not closed yet stays.
+    /// Ends the drain: every connection that was not closed yet stays.
     func cancelDrain() {
         if let timer = drain?.timer.take() { eventLoop.cancel(timer) }
         drain = nil

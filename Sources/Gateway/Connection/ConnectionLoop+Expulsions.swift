@@ -1,10 +1,10 @@
 import Reactor
 
-/// The ends of those whose tokens count no more though perhaps nobody meant them: one after the other over a window, as in a
-/// drain, since each of them comes back at once with a new token.
+/// Closes connections whose tokens count no more, though perhaps nobody meant them. They end one after the other over a window,
+/// as in a drain, since each of them reconnects at once with a new token.
 extension ConnectionLoop {
-    /// Who is to be closed, and when. Each connection stands in it once, however often something is lost meanwhile: nobody's
-    /// moment is put off.
+    /// The connections to close, and when. Each is in it once, even if more is lost meanwhile, so no connection's moment is put
+    /// off.
     struct Expulsions {
         /// Those that were found together.
         private struct Batch {
@@ -51,10 +51,10 @@ extension ConnectionLoop {
         }
     }
 
-    /// No tick of a loop that is well takes longer.
+    /// No tick of a healthy loop lasts longer.
     private static let tickMilliseconds: UInt64 = 100
 
-    /// All connections were looked at: those that were found get their moments, from when on a new token is good.
+    /// All connections were checked. Those found get their moments, which begin when a new token is good.
     func beginExpulsions() {
         guard expulsions.hasFound else { return }
         // The loop's time is that of its tick, a little behind.

@@ -35,8 +35,8 @@ struct ConnectionReport: Sendable {
     let sentBytes: UInt64
 }
 
-/// Questions of the administration, each answered in a slice of a tick: whoever wants all of something asks again, from the
-/// slot on where the answer ended.
+/// Questions of the administration, each answered in a slice of a tick. A caller that needs everything asks again, from the slot
+/// where the answer ended.
 extension ConnectionLoop {
     /// Connections of one slice, so that its answer is small.
     static let reportedConnections = 256
@@ -58,8 +58,8 @@ extension ConnectionLoop {
         return (found, next)
     }
 
-    /// Closes the connections of an account, or of one of its subjects; each may come back after a time of its own. Returns
-    /// how many, and the slot from which to go on.
+    /// Closes the connections of an account, or of one of its subjects. Each may reconnect after a time of its own. Returns how
+    /// many it closed, and the slot from which to go on.
     func disconnect(fromSlot first: Int, account: Account, subject: String?) -> (closed: Int, next: Int?) {
         var closed = 0
         let next = visit(fromSlot: first) { connection in

@@ -2,20 +2,20 @@ import WebSocket
 
 /// What concerns all connections of a loop: each is reached in a slice of some tick.
 extension ConnectionLoop {
-    /// The way through all connections, a slice a tick.
+    /// A walk over all connections, one slice a tick.
     struct Walk {
-        /// The next slot; nil: nobody walks.
+        /// The next slot; nil: no walk is running.
         var next: Int?
-        /// Whether another one follows, for what came up meanwhile.
+        /// Whether another walk follows, for what was requested meanwhile.
         var isOwed = false
-        /// With it those that are reached are closed.
+        /// The close notice with which the visited connections are closed.
         var farewell: Farewell?
-        /// Whether the age of those that are reached is counted again.
+        /// Whether the age of the visited connections is counted again.
         var reckonsAges = false
     }
 
-    /// Goes over all connections from the next tick on, once for all that one tick asks for: a reset comes in as many messages
-    /// as there are slices of accounts. What is asked for on the way is done on another way, behind it.
+    /// Visits all connections from the next tick on, once for all requests of one tick: a reset comes in as many messages as
+    /// there are slices of accounts. What is requested during a walk is done by another walk after it.
     func visitAllConnections() {
         guard walk.next == nil else {
             walk.isOwed = true

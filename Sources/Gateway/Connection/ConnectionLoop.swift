@@ -17,7 +17,7 @@ struct ConnectionPolicy: Sendable {
     let pongTimeoutMilliseconds: UInt64
     /// 0: connections may last as long as they like.
     let maximumAgeMilliseconds: UInt64
-    /// Over so long those are closed whose tokens count no more through no fault of theirs.
+    /// Connections whose tokens became invalid through no fault of theirs are closed spread over this time.
     let expulsionWindowMilliseconds: UInt64
     /// Requests that one connection may make, one after the other.
     let maximumRequestsPerConnection: Int
@@ -28,12 +28,12 @@ struct ConnectionPolicy: Sendable {
 
 /// One loop of the node with its connections, its part of the fan-out and its counters. Confined to that loop.
 final class ConnectionLoop {
-    /// From our close frame to the peer's. A phone on a bad network needs a second or two; who needs more is gone.
+    /// From our close frame to the peer's. A phone on a bad network needs a second or two; a peer that needs more is gone.
     static let closeTimeoutMilliseconds: UInt64 = 3_000
-    /// After how long whoever is refused for a while may come back. Spread, or all who were refused in one second would come
-    /// back in one second.
+    /// After how long a client that is refused for a while may retry. Spread, or all clients that were refused in one second
+    /// would retry in one second.
     static let retryAfterSeconds = 1...5
-    /// The same of those who are closed.
+    /// The same for clients that are closed.
     static let retryMilliseconds = 1_000...5_000
     /// From an answer to the first byte of the next request on the same connection: longer than proxies keep idle
     /// connections (60 s mostly), so that they are the ones to close. A poll's wait is no part of it.
@@ -42,12 +42,12 @@ final class ConnectionLoop {
     /// A connection that is younger, and whose first request has not begun, may have sent it: the node that goes out of service
     /// reads and refuses it instead of cutting the connection.
     static let newcomerMilliseconds: UInt64 = 1_000
-    /// Connections beyond an address's limit whose request is still read, so that the refusal can name its page. Whoever
-    /// comes on top is refused at once: sockets that say nothing hold no more than these.
+    /// Connections beyond an address's limit whose request is still read, so that the refusal can name its page. Further ones are
+    /// refused at once, so silent sockets hold no more than these.
     static let maximumLateRefusals = 256
 
-    /// What a browser may ask beforehand on a connection on which nobody was let in: more than there are addresses. Each of them
-    /// has the time of a newcomer, and whoever has no token could keep the connection with them.
+    /// Preflights that a browser may send on a connection without an admitted client: more than there are addresses. Each has a
+    /// newcomer's time, so more of them could keep a connection open without a token.
     static let maximumPreflights = 16
 
     /// From the end of an idle connection to its peer's: some round trips. A node that ends waits for all of them.
@@ -58,8 +58,8 @@ final class ConnectionLoop {
 
     let eventLoop: EventLoop
     let index: Int
-    /// Replaced as whole values when settings are read again, by ``adopt(_:_:)``: whoever wants a later change to count
-    /// reads them here and keeps no copy.
+    /// Replaced as whole values when settings are reloaded, by ``adopt(_:_:)``. Code that must see a later change reads them here
+    /// and keeps no copy.
     private(set) var policy: ConnectionPolicy
     private(set) var admission: Admission
     let logger: Logger
@@ -155,10 +155,10 @@ final class ConnectionLoop {
         return overflow ? .max : milliseconds
     }
 
-    /// A time after which to come back.
+    /// A random time after which a client may reconnect.
     func retryMilliseconds() -> Int { Int.random(in: Self.retryMilliseconds, using: &spread) }
 
-    /// The refusal with the time after which to come back, where its code asks for one; behind the one that it names.
+    /// The refusal with a random retry time, where its code asks for one; later than the time that it names.
     func withRetry(_ refusal: Refusal) -> Refusal {
         guard refusal.code.passes else { return refusal }
         var refusal = refusal
@@ -214,7 +214,7 @@ final class ConnectionLoop {
         fanOut.moment = EventLoop.microseconds
         switch fanOut.receive(message, now: now, subscription: { connections[$0]?.subscription }) {
         case .nothing: break
-        // It may have gone meanwhile; its unsubscription is on the way.
+        // The connection may have gone meanwhile; its unsubscription is still queued.
         case .joined(let id, let answer): connections[id]?.joined(answer)
         case .delivered(let events):
             if fanOut.owesAnswers, !isAnswering { answerPolls() }

@@ -42,7 +42,7 @@ extension Connection {
         init(_ limits: RequestLimits) { parser = RequestParser(limits: limits) }
     }
 
-    /// Admitted to a stream; waits for ingest to say from when on it gets events.
+    /// Admitted to a stream; waits for ingest's answer, which states from when on it gets events.
     final class Joining {
         let admitted: Admission.Admitted
         let stream: LiveStream<Connection>
@@ -103,12 +103,12 @@ extension Connection {
         let identity: Identity
         let poll: Poll<Connection>
         var keepsAlive: Bool
-        /// What came behind the request.
+        /// Bytes that followed the request.
         var early: EarlyBytes
         var wake: Timer?
-        /// Of one that may wait, or that is the connection's first request.
+        /// The permit of a poll that may wait, or of the connection's first request.
         var place: Place?
-        /// The place is that of a wait.
+        /// The permit is that of a wait.
         let isCounted: Bool
         /// It was let in, and counts as open until it is answered or gone.
         var hasBegun = false
@@ -129,7 +129,7 @@ extension Connection {
         }
     }
 
-    /// The answer to a request is on its way; nothing is read until it has left.
+    /// The answer to a request is being sent; nothing is read until it has left.
     final class Answering {
         /// Whether the next request is read then; otherwise the connection is closed.
         var keepsAlive: Bool
@@ -141,7 +141,7 @@ extension Connection {
         let isRefusal: Bool
         /// Whose answer it is; nil where nobody was let in.
         let identity: Identity?
-        /// Of a wait, until its answer has left; of every other answer that the kernel has not taken at once.
+        /// The permit of a wait, until its answer has left; also of every other answer that the kernel did not accept at once.
         var place: Place?
         var hasPlace = false
 
@@ -185,7 +185,7 @@ extension Connection {
     }
 }
 
-/// What a client has sent ahead of its turn. Taking a request off its front copies nothing.
+/// Bytes that a client has sent ahead of its turn. Removing a request from the front copies nothing.
 struct EarlyBytes {
     /// Beyond it nothing is read until the answer has left. What was read before may come on top: a receive buffer of the
     /// loop.
@@ -205,7 +205,7 @@ struct EarlyBytes {
         for index in more.indices { bytes.append(more[index]) }
     }
 
-    /// Hands all of it to `body`, which says with ``drop(_:)`` what it used.
+    /// Passes all of it to `body`, which reports with ``drop(_:)`` what it used.
     func consume<Result, Failure>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result {
         try body(bytes.span.extracting(droppingFirst: start))
     }

@@ -11,7 +11,7 @@ struct DrainSchedule: Equatable, Sendable {
     let count: Int
     /// The longest that a client is asked to stay away.
     let retryMilliseconds: UInt64
-    /// Moves everybody's time away by the same random part of the whole, so that each time alone is as likely as any.
+    /// Shifts the times of all clients by the same random part of the range, so that each time alone is equally likely.
     let retryShift: UInt32
 
     init(

@@ -22,7 +22,7 @@ struct Heartbeat {
 }
 
 extension Connection {
-    /// Pings begin after a random part of the interval: a fleet that came back at once is not pinged at once.
+    /// Pings begin after a random part of the interval, so a fleet that reconnected at once is not pinged at once.
     func beginHeartbeat(_ open: OpenStream) {
         scheduleHeartbeat(open, after: UInt64.random(in: 0...loop.policy.pingIntervalMilliseconds, using: &loop.spread))
     }

@@ -67,7 +67,7 @@ struct LoopCounters: Sendable {
     }
 }
 
-/// Why a connection was closed before TLS, where there is no way to answer.
+/// Why a connection was closed before TLS, where no answer is possible.
 enum EarlyClose: String, CaseIterable {
     /// No descriptor is left for clients.
     case descriptors

@@ -2,16 +2,16 @@ import Archive
 import HTTP
 import LiveUpdates
 
-/// What `POST /inbox/v1/read` says: up to which event, of one thing or of everything.
+/// The body of `POST /inbox/v1/read`: up to which event, of one thing or of all things.
 struct MarkBody: Equatable, Sendable {
     static let maximumBytes = 4096
-    /// Of what a client adds for itself, more than anybody needs.
+    /// The depth allows more members of a client's own than any client needs.
     private static let limits = JSONLimits(maximumBytes: maximumBytes, maximumDepth: 32)
 
     let thing: ReadMark.Thing?
     let upTo: ArchiveID
 
-    /// Reads a body. Members that nobody knows are ignored, as everywhere; one that stands twice is not.
+    /// Reads a body. Unknown members are ignored, as everywhere; a duplicate member is refused.
     static func read(_ bytes: [UInt8]) throws(Refusal) -> MarkBody {
         let root: LiveUpdates.JSONValue
         do throws(JSONError) {
@@ -80,13 +80,13 @@ struct MarkBody: Equatable, Sendable {
     }
 }
 
-/// Reads the body of a mark as it comes; what stands behind it belongs to the next request.
+/// Reads the body of a mark as it arrives; the bytes after it belong to the next request.
 struct MarkReader {
     private var reader: BodyReader
 
     init(_ framing: BodyFraming) { reader = BodyReader(framing, maximumBytes: MarkBody.maximumBytes) }
 
-    /// Takes bytes off the front.
+    /// Removes the bytes that it uses from the front.
     ///
     /// - Returns: the body once it is whole; nil: more has to come.
     mutating func read(_ early: inout EarlyBytes) throws(Refusal) -> [UInt8]? {
@@ -94,7 +94,7 @@ struct MarkReader {
         do throws(ResponseFault) {
             used = try early.consume { (bytes) throws(ResponseFault) -> Int in
                 var used = 0
-                // Byte by byte, because the reader does not say where it ended; a body is short.
+                // Byte by byte, because the reader does not report where it ended; a body is short.
                 while !reader.isDone, used < bytes.count {
                     try reader.consume(bytes.extracting(used..<used + 1))
                     used += 1

@@ -3,7 +3,7 @@ import Synchronization
 import TLS
 import Tokens
 
-/// How tickets are made and read, as the settings say.
+/// How tickets are made and read, by the settings.
 struct TicketPolicy: Sendable {
     let seal: TicketSeal
     let lifetimeSeconds: Int64
@@ -31,7 +31,7 @@ final class NodeTickets: Sendable {
 }
 
 extension Connection {
-    /// Answers `POST /ticket/v1`. A body is not read: whoever sends one gets the ticket, and the end of the connection.
+    /// Answers `POST /ticket/v1`. A body is not read: a client that sends one gets the ticket, and the connection ends.
     func answerWithTicket(_ identity: Identity, _ policy: TicketPolicy, _ head: RequestHead, _ early: EarlyBytes) {
         let now = loop.epochSeconds()
         let ticket = Ticket(identity, id: .random(), lifetimeSeconds: policy.lifetimeSeconds, now: now)

@@ -1,14 +1,14 @@
 import LiveUpdates
 
-/// Reads a page once more where the store lacks what the node had read, and keeps the one that it has until then: decided without
-/// a clock.
+/// Reads a page again if the store lacks what the node had read, and keeps the page that it has until then. Decides without a
+/// clock.
 ///
-/// A page that is a moment old is right with its own cursor. So what comes of a repetition never takes it away: a store that is
-/// slow, refuses or has no time any more, a node that has not read as far as the newer page. Only where the cursor of the newer
-/// page would be refused (another log, erased since) that of the older one would be too.
+/// A page that is a moment old is right with its own cursor. So no result of a repetition removes it: not a store that is slow,
+/// refuses or runs out of time, nor a node that has not read as far as the newer page. The newer page's cursor may be refused
+/// (another log, erased since); only then would the older one's be refused too.
 struct PageCatchUp {
     enum Step {
-        /// Is read once more, after a pause in ms.
+        /// The page is read once more, after a pause in ms.
         case again(after: UInt64)
         case answer(ArchiveBody, at: CursorText)
         case refuse

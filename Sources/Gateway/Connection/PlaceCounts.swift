@@ -1,7 +1,7 @@
 import Balancer
 import LiveUpdates
 
-/// How many connections there may be, as the settings say; 0 is no limit.
+/// How many connections there may be, by the settings; 0 is no limit.
 struct PlaceLimits: Equatable, Sendable {
     /// Of the node.
     var maximumConnections = 0
@@ -11,7 +11,7 @@ struct PlaceLimits: Equatable, Sendable {
     var maximumHandshakesPerSecond = 0
 }
 
-/// A limit that is in a client's way, by its key in the section `limits`, with its value.
+/// A limit that a client has reached, by its key in the section `limits`, with its value.
 struct ConnectionLimit: Error, Equatable, Sendable, CustomStringConvertible {
     enum Name: String, CaseIterable {
         case node = "max_connections"
@@ -87,10 +87,10 @@ struct PlaceCounts {
         if let address { Self.remove(address, &addresses) }
     }
 
-    /// Counts a stream or a wait. What concerns the client alone is told first: another node would refuse it too.
+    /// Counts a stream or a wait. The client's own limits are checked first: another node would refuse it too.
     ///
-    /// - Parameter arrived: the address that is counted for its connection already, which this takes over. Behind a
-    ///   balancer it may be another one than the request's.
+    /// - Parameter arrived: the address that is already counted for its connection; this call continues with it. Behind a
+    ///   balancer it may differ from the request's address.
     mutating func enter(
         _ account: Account, _ subject: SubjectKey?, _ address: AddressKey?, arrived: AddressKey?, _ limits: PlaceLimits
     ) -> ConnectionLimit? {
@@ -166,8 +166,8 @@ struct HandshakeRate {
     /// When the bucket is full again, monotonic, in ns: one number instead of a level and its time.
     private var fullAt: UInt64 = 0
 
-    /// Takes one out; false, and takes none, when there is none. `now` is monotonic, in ms, and may lag behind what
-    /// another loop said.
+    /// Removes one; nil if that worked, else the limit, and nothing is removed. `now` is monotonic, in ms, and may lag behind the
+    /// time that another loop has passed.
     mutating func take(_ limits: PlaceLimits, now milliseconds: UInt64) -> ConnectionLimit? {
         let limit = limits.maximumHandshakesPerSecond
         guard limit > 0 else { return nil }

@@ -2,10 +2,10 @@ import Balancer
 import LiveUpdates
 import Synchronization
 
-/// Who may come in, of all loops together: the connections that there are, and the handshakes of the running second.
+/// The limits on clients, for all loops together: the open connections, and the handshakes of the running second.
 ///
-/// Asked when a connection comes and when it goes, never for a message; each question holds the lock for two or three
-/// look-ups. Whoever was let in owns a ``Place`` and gives it back once.
+/// Used when a connection comes and when it goes, never for a message; each call holds the lock for two or three look-ups. An
+/// admitted connection owns a ``Place``, its permit, and returns it once.
 final class Places: Sendable {
     private struct State {
         var counts = PlaceCounts()
@@ -19,7 +19,7 @@ final class Places: Sendable {
 
     init(_ limits: PlaceLimits) { state = Mutex(State(limits: limits)) }
 
-    /// What newcomers are held to from now on. Nobody who is in has to leave.
+    /// The limits for newcomers from now on. No admitted connection has to leave.
     func change(to limits: PlaceLimits) { state.withLock { $0.limits = limits } }
 
     /// Counts a connection from this address, nil for one that does not count, until it has its first answer.
@@ -28,13 +28,13 @@ final class Places: Sendable {
         return Place(address: address)
     }
 
-    /// Takes one of the node's handshakes of this second. `now` is monotonic, in milliseconds.
+    /// Uses one of the node's handshakes of this second. `now` is monotonic, in milliseconds.
     func takeHandshake(now: UInt64) -> ConnectionLimit? {
         state.withLock { $0.handshakes.take($0.limits, now: now) }
     }
 
-    /// Lets a stream or a wait in. A connection that has arrived, and was not answered yet, goes on with the place that it
-    /// has; it keeps it where it is refused.
+    /// Lets a stream or a wait in. A connection that has arrived, and was not answered yet, continues with the permit that it
+    /// has; it keeps the permit if it is refused.
     func enter(
         _ account: Account, subject: String?, address: AddressKey?, _ place: inout Place?
     ) -> ConnectionLimit? {
@@ -48,7 +48,7 @@ final class Places: Sendable {
 
     /// A stream goes on as another subject of its account, or as none: it is counted there from now on.
     ///
-    /// - Returns: the limit that is in its way: then it stays counted where it was.
+    /// - Returns: the limit that prevents it; then the stream stays counted under the old subject.
     func move(_ place: inout Place?, of account: Account, to subject: String?) -> ConnectionLimit? {
         guard let held = place.take() else { return nil }
         let (hasEntered, before, address) = held.end()
@@ -59,7 +59,7 @@ final class Places: Sendable {
         return limit
     }
 
-    /// Gives a place back. One that counts for an account is given back with it.
+    /// Returns a permit. A permit that counts for an account is returned with that account.
     func leave(_ place: consuming Place, of account: Account?) {
         let (hasEntered, subject, address) = place.end()
         state.withLock { state in
@@ -74,7 +74,7 @@ final class Places: Sendable {
 
     func endRest(_ subject: SubjectKey) { state.withLock { $0.counts.endRest(subject) } }
 
-    // MARK: - For whoever asks
+    // MARK: - For reports
 
     /// Streams and waits of the node.
     var total: Int { state.withLock { $0.counts.total } }
@@ -96,10 +96,10 @@ final class Places: Sendable {
     }
 }
 
-/// What is counted of a connection, given back once, to ``Places/leave(_:of:)``: its address until the first answer; of a
-/// stream or a wait its account, which the stream knows, its subject and its address.
+/// What is counted for a connection, returned once, to ``Places/leave(_:of:)``: its address until the first answer. For a stream
+/// or a wait: its account, which the stream knows, its subject and its address.
 struct Place: ~Copyable {
-    // Words without a flag each: every open connection has a place.
+    // Words without a flag each: every open connection has a permit.
     private let subject: UInt64
     private let address: UInt64
     private let hasSubject: Bool

@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// An answer of a loop, which whoever asked waits for no longer than it may take: a loop may be stuck.
+/// An answer of a loop. The caller waits for it only for a limited time, because a loop may be stuck.
 final class Reply<Answer: Sendable>: Sendable {
     private enum State {
         case open
