@@ -25,8 +25,7 @@ extension ConnectionLoop {
         }
     }
 
-    /// Collects the open connections, in slices, and reports their number. They take part in the drain that
-    /// ``beginDrain(_:slots:)`` begins.
+    /// Collects the open connections, in slices, and reports their number. ``beginDrain(_:slots:)`` then closes them.
     func gatherForDrain(_ done: @escaping (Int) -> Void) {
         cancelDrain()
         let drain = Drain()
@@ -44,9 +43,9 @@ extension ConnectionLoop {
         if isMore { eventLoop.executeNextTick { self.gather(drain, done) } } else { done(drain.connections.count) }
     }
 
-    /// Closes who was gathered, each at the moment of a slot.
+    /// Closes the collected connections, each at the moment of a slot.
     ///
-    /// - Parameter slots: as many as were gathered.
+    /// - Parameter slots: as many as there are connections.
     func beginDrain(_ schedule: DrainSchedule, slots: [UInt32]) {
         guard let drain, drain.schedule == nil else { return }
         precondition(drain.connections.count == slots.count, "a slot for each connection")

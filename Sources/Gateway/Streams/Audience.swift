@@ -1,7 +1,7 @@
 import LiveUpdates
 
-/// Subscribers of one account that are given the same: streams of one form, which share their bytes, or those with one
-/// filter that stand for themselves. It owns the slots of its members. Confined to the loop.
+/// Subscribers of one account that get the same: streams of one form, which share their bytes, or those with one filter that
+/// share with no others. The group owns the slots of its members. Confined to the loop.
 final class AudienceGroup<Port: SubscriberPort> {
     let account: Account
     let form: StreamForm
@@ -55,7 +55,7 @@ final class AudienceGroup<Port: SubscriberPort> {
         streams.append(stream)
     }
 
-    /// Returns the line that the poll stands in.
+    /// Returns the line that the poll waits in.
     func add(_ poll: Poll<Port>) -> PollLine<Port> {
         let line = line ?? PollLine()
         self.line = line
@@ -63,7 +63,7 @@ final class AudienceGroup<Port: SubscriberPort> {
         return line
     }
 
-    /// The last member takes the slot of the one that leaves.
+    /// The last member moves to the slot of the one that leaves.
     func remove(_ stream: LiveStream<Port>) {
         precondition(streams[stream.slot] === stream, "a stream's slot in its group is not its own")
         let last = streams.removeLast()
@@ -103,7 +103,7 @@ final class AudienceGroup<Port: SubscriberPort> {
         }
     }
 
-    /// The streams of this person that may have control messages. One look at each.
+    /// The streams of this person that may have control messages. Checks each stream once.
     func streams(of person: String) -> [LiveStream<Port>] {
         guard form.needsCursors || !form.isShared else { return [] }
         return streams.filter { $0.port.isOf(person) } + behindStreams.values.filter { $0.port.isOf(person) }
@@ -140,7 +140,7 @@ final class Audience<Port: SubscriberPort> {
     /// All groups, in no order.
     var groups: [AudienceGroup<Port>] { unfiltered + (filters.map { Array($0.groups.values) } ?? []) }
 
-    /// The group of a form, made where it does not stand yet.
+    /// The group of a form; makes it if it does not exist yet.
     func group(_ account: Account, _ form: StreamForm) -> AudienceGroup<Port> {
         guard let entities = form.entities else {
             for group in unfiltered where group.form == form { return group }

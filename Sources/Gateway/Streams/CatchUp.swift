@@ -16,9 +16,9 @@ final class CatchUp<Port: SubscriberPort> {
     var isReading = false
     /// The page that was asked for was read before a reset: it is dropped when it comes.
     var ignoresPage = false
-    /// A resync that is sent as soon as the socket takes it: the reason, and the cursor from which everything follows.
+    /// A resync that is sent as soon as the socket accepts it: the reason, and the cursor after which everything follows.
     var resync: (why: ResyncReason, at: CursorText)?
-    /// What was written and the socket did not take at once.
+    /// Events that were written, and that the socket did not accept at once.
     var unsent: [DeliveryFacts] = []
     /// A resync was sent, which is what this came to.
     var isResynced = false
@@ -40,7 +40,7 @@ final class CatchUp<Port: SubscriberPort> {
 /// How a stream that is behind becomes live: it writes slices that the others of its group got in the last seconds, or pages
 /// of the log. Each is asked for when the one before has left the socket; nothing is queued for the stream meanwhile.
 extension LiveStream {
-    /// The page that the stream asks ingest for. With `mode=changed` the client is told no more than that there is something.
+    /// The page that the stream asks ingest for. With `mode=changed` the client learns only whether there is anything.
     var pageRequest: PageRequest {
         PageRequest(
             limit: changed == nil ? fanOut.policy.eventsPerPage : 1, entities: form.entities,
@@ -59,7 +59,7 @@ extension LiveStream {
 
     /// Writes or asks for what comes next, once all that was written before has left.
     func proceed(_ catchUp: CatchUp<Port>, _ now: UInt64) {
-        // Whatever is still on its way leaves first; the socket says when it has.
+        // What was written before leaves first; the socket reports when it has left.
         guard !catchUp.isReading, port.pendingBytes == 0 else { return }
         if let resync = catchUp.resync { return restart(resync.why, resync.at, catchUp, now) }
         if catchUp.position.isLive, !catchUp.owesLive, !goesOnFromLog(catchUp, now) { return }
@@ -81,7 +81,7 @@ extension LiveStream {
             return true
         }
         for (slice, facts) in recent.slices {
-            // They were consumed then; but what is caught up says nothing of the age in which events come.
+            // They were consumed then; but a replayed event is no measure of the age in which events come.
             write(slice, facts.map { DeliveryFacts(replayed: Int($0.count), at: $0.consumed) }, now)
         }
         catchUp.position = StreamPosition(sequence: recent.sequence)
@@ -101,7 +101,7 @@ extension LiveStream {
         }
         catchUp.position = next
         if changed != nil {
-            // Only a page that is the last one says that there is nothing.
+            // Only the last page can show that there is nothing.
             if events.isEmpty, !isComplete { return proceed(catchUp, now) }
             // The cursor is of now, and so is the stream from here on.
             if !events.isEmpty {
@@ -145,7 +145,7 @@ extension LiveStream {
             changed?.drop()
             floors = []
             catchUp.ignoresPage = catchUp.isReading
-            // Not where the fan-out stands by now: what came after the reset has not been given.
+            // Not the fan-out's position of now: what came after the reset has not been given.
             catchUp.position = StreamPosition(sequence: reset.sequence)
             catchUp.resync = (min(reset.why, catchUp.resync?.why ?? reset.why), reset.cursor)
             proceed(catchUp, now)

@@ -1,6 +1,6 @@
 import LiveUpdates
 
-/// Events that are handed to a client together: how many, and since when they are on their way.
+/// Events that are handed to a client together: how many, and since when they wait for delivery.
 struct DeliveryFacts: Sendable {
     /// Events with one time stamp, as a rule all of them.
     struct Age: Sendable {
@@ -12,7 +12,7 @@ struct DeliveryFacts: Sendable {
     let count: UInt32
     /// Monotonic, in microseconds.
     let consumed: UInt64
-    /// Nil for what is replayed, whose age says nothing of the node.
+    /// Nil for replayed events: their age is no measure of the node.
     private(set) var first: Age?
     private(set) var others: [Age] = []
 
@@ -108,13 +108,13 @@ struct DeliveryCounts: Sendable, Equatable {
     }
 }
 
-/// Slices that were written for streams and have not left yet, so that each stream counts them when its socket has taken
-/// them: for the streams of one group the slice's facts stand here once, and a stream remembers two numbers.
+/// Slices that were written for streams and have not left yet. Each stream counts them when its socket has accepted them. For the
+/// streams of one group the slice's facts are stored once, and a stream remembers two numbers.
 ///
-/// An entry is linked to the one before it in its group. A stream that was a member all the while is owed the entries from
-/// the last back to the first; for one that came from elsewhere a copy is linked to what it is owed already. Bounded by what
-/// is queued on sockets that take what they are given: one that does not take it takes its entries along
-/// (``detach(_:)``). Confined to its loop.
+/// An entry is linked to the one before it in its group. A stream that was a member all the while is owed the entries from the
+/// last back to the first; for a stream from another group a copy is linked to what it is owed already. The ledger is bounded by
+/// the queues of sockets that accept what they are given; the entries of any other leave it (``detach(_:)``). Confined to its
+/// loop.
 struct DeliveryLedger {
     /// What a stream is owed; empty mostly.
     struct Owed {
@@ -172,7 +172,7 @@ struct DeliveryLedger {
         entries[index(number)].waiting += 1
     }
 
-    /// The kernel has taken all that the stream was given. Returns how many events that was. `now`: monotonic, microseconds.
+    /// The kernel has accepted all that the stream was given. Returns how many events that was. `now`: monotonic, microseconds.
     mutating func observe(_ owed: inout Owed, _ kind: DeliveryCounts.Kind, at now: UInt64) -> UInt64 {
         var events: UInt64 = 0
         take(&owed) { entry, counts in
@@ -184,12 +184,12 @@ struct DeliveryLedger {
         return events
     }
 
-    /// Counts what a stream has taken along, or what was never written here.
+    /// Counts facts that a stream keeps after a detach, or that were never entered here.
     mutating func observe(_ facts: DeliveryFacts, _ kind: DeliveryCounts.Kind, at now: UInt64) {
         counts.observe(facts, kind, at: now)
     }
 
-    /// The stream's socket does not take what it was given, or the stream has ended: whoever counts it keeps the facts.
+    /// The stream's socket does not accept what it was given, or the stream has ended. The caller keeps the facts, to count them.
     mutating func detach(_ owed: inout Owed) -> [DeliveryFacts] {
         var facts: [DeliveryFacts] = []
         take(&owed) { entry, _ in facts.append(entry.facts) }

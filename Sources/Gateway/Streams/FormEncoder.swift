@@ -35,7 +35,7 @@ struct StreamForm: Hashable, Sendable {
     }
 
     init(_ parameters: LiveParameters, _ carrier: Carrier) {
-        // A cursor, and a wish for beats, say that the client wants to know where it is.
+        // A cursor, or a wish for beats, shows that the client wants to know its position.
         let asksForCursors = parameters.since != nil || parameters.beatSeconds != nil
         self.init(
             carrier: carrier, withAt: parameters.withAt || asksForCursors && carrier != .eventStream,
@@ -59,7 +59,7 @@ struct StreamForm: Hashable, Sendable {
 final class FormEncoder {
     private let ids: ArchiveIDs
     private var payload: [UInt8] = []
-    /// Made with the first connection that takes deflated messages; one for all of them.
+    /// Made with the first connection that gets deflated messages; one for all of them.
     private var deflater: Deflater?
 
     /// The events of one account and wake, and what was made of them, by the form of the messages.
@@ -117,8 +117,8 @@ final class FormEncoder {
         return bytes
     }
 
-    /// The events of a page, which one client alone is given: they are not deflated, which takes 9.5 µs of each (RFC 7692
-    /// §6: either may be). Hundreds of clients come back at once, each with pages of hundreds of events.
+    /// The events of a page, which only one client gets. They are not deflated, because that costs 9.5 µs an event (RFC 7692 §6:
+    /// either may be). Hundreds of clients reconnect at once, each with pages of hundreds of events.
     func page(_ events: [LoggedEvent], of account: Account, _ form: StreamForm) -> [UInt8] {
         var form = form
         if form.carrier == .deflated { form.carrier = .webSocket }
@@ -188,13 +188,13 @@ final class FormEncoder {
 
 /// The protocol's messages as server-sent events.
 enum EventStreamEncoder {
-    /// The least and the most of `retry`, spread so that clients do not all come back at once.
+    /// The least and the most of `retry`, spread so that clients do not all reconnect at once.
     static let retryMilliseconds = 1_000...5_000
 
-    /// Asks the client to come back after so long when the stream has ended.
+    /// Asks the client to reconnect after so long when the stream has ended.
     static func retry(milliseconds: Int) -> [UInt8] { Array("retry: \(milliseconds)\n\n".utf8) }
 
-    /// Appends an event. Its cursor is the `id` in any case, and stands in the data only where `with` asked for it.
+    /// Appends an event. Its cursor is the `id` in any case, and is in the data only where `with` asked for it.
     static func append(
         _ event: ThinEvent, id: [UInt8], withAt: Bool, ts: Int64?, aid: ArchiveID?, to bytes: inout [UInt8]
     ) {
@@ -203,7 +203,7 @@ enum EventStreamEncoder {
         EventStream.end(to: &bytes)
     }
 
-    /// Appends a control message: its name as `event`, what stands inside as `data`, and `id` where it has a cursor.
+    /// Appends a control message: its name as `event`, its content as `data`, and `id` where it has a cursor.
     static func appendControl(_ message: ControlMessage, to bytes: inout [UInt8]) {
         EventStream.begin(event: message.name, id: message.at, to: &bytes)
         WireMessage.appendInside(of: message, to: &bytes)

@@ -1,7 +1,7 @@
-/// How long things took, counted in buckets. Plain integers: whoever counts is one loop, and whoever reads asks it.
+/// Durations, counted in buckets. Plain integers: only one loop counts, and readers ask that loop.
 struct Histogram: Sendable, Equatable {
-    /// The upper bounds, included, in microseconds: from half a millisecond to a minute. What took longer is in a bucket of
-    /// its own.
+    /// The upper bounds, included, in microseconds: from half a millisecond to a minute. Longer durations are in a bucket of
+    /// their own.
     static let bounds: [UInt64] = [
         500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000,
         10_000_000, 30_000_000, 60_000_000,
@@ -46,7 +46,7 @@ struct Histogram: Sendable, Equatable {
     }
 
     /// About the time within which this share (0 to 1) stayed, in microseconds: evenly spread within its bucket. Nil where
-    /// nothing was observed; the last bound for whatever took longer.
+    /// nothing was observed; the last bound for all that lasted longer.
     func quantile(_ share: Double) -> Double? {
         let total = total
         guard total > 0 else { return nil }

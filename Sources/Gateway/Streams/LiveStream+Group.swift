@@ -25,7 +25,7 @@ extension LiveStream {
         write(bytes, now)
     }
 
-    /// What the socket did not take at once has left.
+    /// The events that the socket did not accept at once have left.
     func observeUnsent(of catchUp: CatchUp<Port>) {
         for facts in catchUp.unsent {
             deliveries += UInt64(facts.count)

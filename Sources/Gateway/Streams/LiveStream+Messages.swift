@@ -8,7 +8,7 @@ extension LiveStream {
     /// Replay is over. Whatever the client does not know of the source yet follows at once.
     func sendLive(at cursor: CursorText, _ now: UInt64) {
         guard hasControls else { return }
-        // `live` says that all before its cursor has been sent: a signal that is owed comes first, and brings the cursor.
+        // `live` means that all before its cursor has been sent: a signal that is owed comes first, and brings the cursor.
         if changed?.pending != nil {
             changed?.owesLive = true
             return
@@ -49,7 +49,7 @@ extension LiveStream {
     /// A close follows.
     func sendBye(_ code: CloseCode, why: String? = nil, _ retryMilliseconds: Int?) {
         guard hasControls else { return }
-        // A browser comes back by itself, and reads no `bye`.
+        // A browser reconnects by itself, and reads no `bye`.
         if form.carrier == .eventStream, let retryMilliseconds {
             port.write(EventStreamEncoder.retry(milliseconds: retryMilliseconds))
         }
@@ -62,7 +62,7 @@ extension LiveStream {
     /// The client's token ends at this second: it should send a new one. Once a token.
     func tokenExpires(at second: Int64, _ now: UInt64) { say(.expiring(at: second), now) }
 
-    /// The client's new token is taken.
+    /// The client's new token is accepted.
     func tokenTaken(endsAt second: Int64?, _ now: UInt64) { say(.token(endsAt: second), now) }
 
     /// At once, unless the stream is behind: a client that sends tokens and reads nothing is not answered without end.
@@ -71,7 +71,7 @@ extension LiveStream {
         if isLive { return writeWithoutCursor(control(message), now) }
         let owed = owedControls ?? OwedControls()
         owedControls = owed
-        // A new token has another end, of which nothing was said yet.
+        // A new token has another end, which was not reported yet.
         if case .expiring = message { owed.expiring = message } else { (owed.taken, owed.expiring) = (message, nil) }
     }
 
@@ -86,8 +86,8 @@ extension LiveStream {
     /// So many marks a stream that is behind is owed at most.
     static var maximumOwedReads: Int { 256 }
 
-    /// Its person has read up to there. A stream that is behind says so once it is live; one that would be owed too much ends,
-    /// since its client asks anew when it comes back.
+    /// The stream's person has read up to there. A stream that is behind reports it once it is live. A stream that would be owed
+    /// too much ends, since its client asks again when it reconnects.
     func markMoved(_ message: ControlMessage, _ now: UInt64) {
         guard hasControls else { return }
         settle(now: now)
@@ -101,7 +101,7 @@ extension LiveStream {
 
     // MARK: - mode=changed
 
-    /// Says that something has changed: at once, or at the end of the interval since it was said last.
+    /// Reports that something has changed: at once, or at the end of the interval since the last report.
     /// It counts as one delivery, of the newest of the events.
     func signal(at cursor: [UInt8], _ facts: DeliveryFacts, _ now: UInt64) {
         guard let changed else { return }
@@ -120,7 +120,7 @@ extension LiveStream {
     }
 }
 
-/// What a stream that is behind has not said yet: of its client's token, and of what its person has read elsewhere.
+/// Messages that a stream that is behind still owes: about its client's token, and what its person has read elsewhere.
 final class OwedControls {
     var taken: ControlMessage?
     var expiring: ControlMessage?

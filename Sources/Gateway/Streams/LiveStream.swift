@@ -12,7 +12,7 @@ import WebSocket
 /// what it wants done goes to its port. Confined to its loop.
 final class LiveStream<Port: SubscriberPort> {
     enum State {
-        /// Waits for ingest to say from when on it gets events.
+        /// Waits for ingest's answer, which states from when on the stream gets events.
         case joining
         case live(AudienceGroup<Port>)
         case behind(CatchUp<Port>)
@@ -34,7 +34,7 @@ final class LiveStream<Port: SubscriberPort> {
     private(set) var lastMessageAt: UInt64 = 0
     /// The earliest moment at which a call of ``wake(now:)`` is to come; `.max`: none.
     private var wakesAt = UInt64.max
-    // What is small stands together: every open connection has a stream.
+    // Small fields are grouped, because every open connection has a stream.
     /// The client wants a beat after so long without a message; 0: it did not ask for beats.
     private let beatMilliseconds: UInt32
     /// The number of resets of which the client was notified, as the fan-out counts them.
@@ -42,12 +42,12 @@ final class LiveStream<Port: SubscriberPort> {
     private var slot32: UInt32 = 0
     /// What was written and has not left: in the loop's ledger.
     var owed = DeliveryLedger.Owed()
-    /// Events that the kernel has taken.
+    /// Events that the kernel has accepted.
     var deliveries: UInt64 = 0
     /// Whether control messages are sent, and the account's events have to carry cursors for the sake of this stream.
     let hasControls: Bool
     private var awaitsFresh = false
-    /// What is to be said once the stream is live again.
+    /// Messages to send once the stream is live again.
     var owedControls: OwedControls?
     /// Whether the client was last notified that the source is stalled.
     var sentStalled = false
@@ -75,7 +75,7 @@ final class LiveStream<Port: SubscriberPort> {
 
     /// Ends the stream in whatever state it is: it leaves its group, and ingest. May be called again.
     ///
-    /// - Returns: the events that were written and have not left; the socket may still take them. None the second time.
+    /// - Returns: the events that were written and have not left; the socket may still accept them. None the second time.
     @discardableResult
     func end() -> [DeliveryFacts] {
         var unsent: [DeliveryFacts] = []
@@ -135,7 +135,7 @@ final class LiveStream<Port: SubscriberPort> {
         if port.pendingBytes > fanOut.policy.maximumPendingBytes { fallBehind(now) }
     }
 
-    /// Events that pass the filter, for a stream that stands for itself.
+    /// Events that pass the filter, for a stream that makes its own messages.
     func events(_ events: [LoggedEvent], _ consumption: Consumption, now: UInt64) {
         settle(now: now)
         guard isLive else { return }
@@ -152,10 +152,10 @@ final class LiveStream<Port: SubscriberPort> {
         goLive()
     }
 
-    /// The filter left out many events: the cursor `at` stands behind all of them.
+    /// The filter left out many events: the cursor `at` is after all of them.
     func passedOver(at cursor: [UInt8], now: UInt64) {
         settle(now: now)
-        // A signal that is owed stands for everything up to its cursor, so it takes the place of the beat.
+        // A signal that is owed covers everything up to its cursor, so it replaces the beat.
         if changed?.pending != nil { changed?.pending?.cursor = cursor } else { sendBeat(at: cursor, now) }
     }
 
@@ -179,7 +179,7 @@ final class LiveStream<Port: SubscriberPort> {
         wishBeat(notBefore: now)
     }
 
-    /// The kernel has not taken everything of this tick.
+    /// The kernel has not accepted everything of this tick.
     func blocked(now: UInt64) {
         settle(now: now)
         fallBehind(now)
@@ -212,7 +212,7 @@ final class LiveStream<Port: SubscriberPort> {
             guard hasControls, !awaitsFresh else { return }
             if now >= lastMessageAt + quietMilliseconds {
                 guard changed?.pending == nil else {
-                    // A cursor behind a signal that is still owed would hide it: the one that the client has says no more.
+                    // A cursor behind a signal that is still owed would hide it. The cursor that the client has hides nothing.
                     repeatCursor(now)
                     return wishBeat(notBefore: now)
                 }
@@ -258,7 +258,7 @@ final class LiveStream<Port: SubscriberPort> {
         port.write(bytes)
     }
 
-    /// Asks to be called at `time`, unless an earlier call is on its way.
+    /// Asks to be called at `time`, unless an earlier call is already due.
     func wishWake(at time: UInt64) {
         guard time < wakesAt else { return }
         wakesAt = time

@@ -1,6 +1,6 @@
 import LiveUpdates
 
-/// What ingest has sent, on its way to those whom it concerns.
+/// Passes what ingest has sent to the subscribers that it concerns.
 extension LoopFanOut {
     /// What a message leaves to the loop itself.
     enum Rest {
@@ -15,10 +15,9 @@ extension LoopFanOut {
         case archive(ConnectionID, ArchiveReply)
     }
 
-    /// Handles one message. Messages come in the order in which ingest has sent them, none is passed over: that is what joins
-    /// rest on.
+    /// Handles one message. Messages come in the order in which ingest has sent them, and none is left out: joins depend on that.
     ///
-    /// `subscription` gives the subscriber of a connection, nil where it has gone meanwhile: its unsubscription is on the way.
+    /// `subscription` gives the subscriber of a connection, nil where it has gone meanwhile: its unsubscription is still queued.
     /// `now` is monotonic, in milliseconds.
     func receive(
         _ message: FanOutMessage, now: UInt64, subscription: (ConnectionID) -> Subscription<Port>?

@@ -31,7 +31,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     var resyncs: [ResyncReason: UInt64] = [:]
     private(set) var audiences: [Account: Audience<Port>] = [:]
     private var recentBytes = 0
-    /// What was handed to the kernel, and what is on its way there.
+    /// Deliveries that were handed to the kernel, and those that still wait for it.
     var ledger = DeliveryLedger()
     /// The time of what is happening, monotonic, in microseconds: set by the loop before it calls, for what is measured.
     var moment: UInt64 = 0
@@ -47,7 +47,7 @@ final class LoopFanOut<Port: SubscriberPort> {
         encoder = FormEncoder(ids: ArchiveIDs(topics: topics))
     }
 
-    /// A message of ingest says that this loop has been sent everything up to `sequence`.
+    /// A message of ingest reports that this loop has been sent everything up to `sequence`.
     func advance(to sequence: UInt64) {
         if sequence > self.sequence { self.sequence = sequence }
     }
@@ -85,7 +85,7 @@ final class LoopFanOut<Port: SubscriberPort> {
         return next
     }
 
-    /// The stream has been given all events up to ``sequence``, and takes no more for now. Its group exists until
+    /// The stream has been given all events up to ``sequence``, and accepts no more for now. Its group exists until
     /// ``endBehind(_:_:)``.
     func fallBehind(_ stream: LiveStream<Port>, _ group: Group, now: UInt64) {
         group.remove(stream)
@@ -135,13 +135,13 @@ final class LoopFanOut<Port: SubscriberPort> {
         advance(to: sequence)
         var deliveries = 0
         for part in batch {
-            // Everybody may have left since ingest looked.
+            // All subscribers may have left since ingest checked.
             guard let audience = audiences[part.account], let last = part.events.last else { continue }
             let events = part.events
             let matches = audience.match(events)
             let unfiltered = audience.unfiltered
             encoder.begin(events, of: part.account)
-            // Whoever stands alone may join a group that shares meanwhile; that one must have had its turn.
+            // A stream with messages of its own may join a group that shares meanwhile; that group must have had its turn.
             for group in unfiltered where group.form.isShared {
                 group.lastSequence = last.sequence
                 guard group.needsSlices else { continue }
@@ -229,14 +229,14 @@ final class LoopFanOut<Port: SubscriberPort> {
         group.recent.drop()
     }
 
-    /// Tells a person's streams what that person has read on another device.
+    /// Notifies a person's streams of what that person has read on another device.
     ///
     /// Goes over the account's streams of this loop once, so that no stream pays for an index while nobody reads.
     func read(_ notice: ReadNotice, now: UInt64) {
         guard let audience = audiences[notice.account] else { return }
         let thing = notice.thing.map { ThingName(entity: $0.entity, id: $0.id) }
         let message = ControlMessage.read(thing, upTo: notice.upTo)
-        // All are found before one is told: a stream that handles a reset first may fall behind, or join another group.
+        // All are found before the first is notified: a stream that handles a reset first may fall behind, or join another group.
         let streams = audience.groups.flatMap { $0.streams(of: notice.person) }
         for stream in streams { stream.markMoved(message, now) }
     }
@@ -281,7 +281,7 @@ struct AccountReset {
     /// The number of the first one of the account that some subscriber may not have handled.
     let first: UInt32
     let why: ResyncReason
-    /// The position at which everything begins anew.
+    /// The position at which everything begins again.
     let sequence: UInt64
     /// The account's cursor of that position.
     let cursor: CursorText

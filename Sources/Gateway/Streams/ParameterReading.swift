@@ -18,7 +18,7 @@ struct ParameterReading {
         }
     }
 
-    /// What `with` names. A word that is said again changes nothing.
+    /// The fields that `with` names. A repeated word changes nothing.
     func fields(_ name: String) throws(Refusal) -> (at: Bool, ts: Bool, aid: Bool) {
         let refusal = Refusal(.badParameter, "\(name) is not a list of at, ts and aid.")
         var fields = (at: false, ts: false, aid: false)
@@ -53,8 +53,8 @@ struct ParameterReading {
         return true
     }
 
-    /// A whole number of decimal digits. One that is over `Int.max` is taken as that: what is too large is the range's
-    /// business.
+    /// A whole number of decimal digits. One that is over `Int.max` becomes that value; the range then decides whether it is too
+    /// large.
     func number(_ name: String, in range: some RangeExpression<Int>, _ expected: String) throws(Refusal) -> Int? {
         let refusal = Refusal(.badParameter, "\(name) is not \(expected).")
         guard let digits = try text(name, refusal) else { return nil }

@@ -23,8 +23,8 @@ final class Poll<Port: SubscriberPort> {
 
     let account: Account
     private let parameters: SyncParameters
-    /// How long it may wait for an event, and for the node to read as far as `upto` says, the life of the token included; in
-    /// milliseconds.
+    /// How long it may wait for an event, and for the node to read as far as `upto` names. Both are limited by the life of the
+    /// token; in milliseconds.
     private let patience: UInt64
     private let upToPatience: UInt64
     private let port: Port
@@ -34,7 +34,7 @@ final class Poll<Port: SubscriberPort> {
     /// The poll's index in its line. Set by the line.
     var slot = 0
     private var resetsSeen: UInt32 = 0
-    /// The answer as far as it was read; text, because events take several times its memory.
+    /// The answer as far as it was read; text, because events need several times its memory.
     private var answer = SyncPage()
     private var floors: [PartitionFloor] = []
     /// It does not wait any more: where nothing is there, that is the answer.
@@ -76,7 +76,7 @@ final class Poll<Port: SubscriberPort> {
     /// Whether live events may become its answer.
     private var waits: Bool { patience > 0 && parameters.since != nil }
 
-    /// What the answer still has room for, or a page of it.
+    /// The rest of the answer that may still be filled, or a page of it.
     private var pageRequest: PageRequest {
         PageRequest(
             limit: min(parameters.limit - answer.count, Self.eventsPerPage), entities: parameters.entities,

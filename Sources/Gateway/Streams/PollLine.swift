@@ -2,9 +2,9 @@ import LiveUpdates
 
 /// Polls of one group that wait for the same event.
 ///
-/// An event that comes closes the line and is owed to everybody in it: that costs the same for one poll and for thousands.
-/// Answering goes in slices, ``LoopFanOut/answerNext()``. Whoever begins to wait meanwhile stands in the next line, so each
-/// poll is answered with the first event that came after it, whenever its turn is. Confined to the loop.
+/// An event closes the line and is owed to all polls in it: that costs the same for one poll and for thousands. Answering goes in
+/// slices, ``LoopFanOut/answerNext()``. A poll that begins to wait meanwhile is in the next line. So each poll is answered with
+/// the first event that came after it, whenever its turn is. Confined to the loop.
 final class PollLine<Port: SubscriberPort> {
     struct Owed {
         let events: [LoggedEvent]
@@ -20,13 +20,13 @@ final class PollLine<Port: SubscriberPort> {
     private(set) var next: PollLine?
     /// The last answer that was made of the owed events.
     private var body: (limit: Int, withAid: Bool, bytes: [UInt8])?
-    /// It stands among the lines that have turns.
+    /// It is among the lines that have turns.
     fileprivate var hasTurns = false
 
     init() {}
 
-    /// Lines that nobody else holds go one after the other: while one line has its turns, thousands may be closed and done
-    /// behind it, and letting each go from within the one before would take as much of the stack.
+    /// Lines that nobody else holds are freed one after the other. While one line has its turns, thousands may be closed and done
+    /// behind it. To free each from within the one before would need as much of the stack.
     deinit {
         var rest = next
         next = nil
@@ -43,7 +43,7 @@ final class PollLine<Port: SubscriberPort> {
         polls.append(poll)
     }
 
-    /// The last member takes the slot of the one that leaves.
+    /// The last member moves to the slot of the one that leaves.
     func remove(_ poll: Poll<Port>) {
         precondition(polls[poll.slot] === poll, "a poll's slot in its line is not its own")
         let last = polls.removeLast()
@@ -95,7 +95,7 @@ struct ClosedLines<Port: SubscriberPort> {
         return members[turn]
     }
 
-    /// Removes the line that had its turn last. The last one takes its place, and waits for the next round.
+    /// Removes the line that had its turn last. The last line moves to its index, and waits for the next round.
     mutating func removeCurrent() {
         let (line, group) = members[turn - 1]
         line.hasTurns = false

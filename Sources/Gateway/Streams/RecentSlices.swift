@@ -1,4 +1,4 @@
-/// What a form was given in the last moments, for those who could not take it at once.
+/// The slices that a form was given in the last moments, for streams that could not accept them at once.
 ///
 /// A client that reads as fast as it can is blocked for moments all the same: a burst of 20,000 events is more than
 /// a socket's buffer and more than the account's log holds. It goes on with these slices, which all of the form

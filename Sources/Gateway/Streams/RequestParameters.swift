@@ -40,8 +40,8 @@ struct LiveParameters: Sendable, Equatable {
         return parameters
     }
 
-    /// A browser that comes back repeats the old URL and says in this field where it was. An empty field is none: it was nowhere
-    /// yet. Two fields are no cursor.
+    /// A browser that reconnects repeats the old URL and states in this field where it was. An empty field counts as absent: it
+    /// had no position yet. Two fields are no cursor.
     private static func lastEventID(_ head: RequestHead) -> [UInt8]? {
         guard head.headers.all("last-event-id").contains(where: { !$0.isEmpty }) else { return nil }
         return head.headers.only("last-event-id").map(Array.init) ?? []
@@ -54,7 +54,7 @@ struct SyncLimits: Sendable {
     let maximumWaitMilliseconds: UInt64
 }
 
-/// What a request to `/sync/v1` asks for. Its events carry cursor and time stamp whatever `with` says.
+/// What a request to `/sync/v1` asks for. Its events carry cursor and time stamp whatever `with` names.
 struct SyncParameters: Sendable, Equatable {
     /// The cursor after which to begin, as it was sent; nil: the client wants a fresh one.
     var since: [UInt8]?

@@ -1,9 +1,9 @@
 import LiveUpdates
 import WebSocket
 
-/// The outside of a subscriber: takes its bytes, and does what it asks for.
+/// The outside of a subscriber: accepts its bytes, and does what it asks for.
 ///
-/// A connection is one; tests have another that records. None of these calls comes back into the subscriber.
+/// A connection is one; tests have another that records. None of these calls calls the subscriber in return.
 protocol SubscriberPort: AnyObject {
     /// What was written and has not left yet, in bytes.
     var pendingBytes: Int { get }
@@ -17,7 +17,7 @@ protocol SubscriberPort: AnyObject {
 
     /// From now on the account's events come to this loop. Answered by `joined`.
     func subscribe(_ account: Account, _ request: JoinRequest)
-    /// Ends what `subscribe` began. Answers of ingest that are still on their way are dropped.
+    /// Ends what `subscribe` began. Answers of ingest that arrive later are dropped.
     func unsubscribe(_ account: Account, withCursors: Bool)
     /// Answered by `page`.
     func read(_ account: Account, _ request: ReadRequest)
@@ -32,7 +32,7 @@ protocol SubscriberPort: AnyObject {
     func wake(at time: UInt64)
     /// A stream begins: the head of the answer is written before anything else.
     func streamBegins()
-    /// The stream has ended by itself, and `code` says why to the client. Nothing is written after the close. `unsent` are
+    /// The stream has ended by itself, and `code` is the reason for the client. Nothing is written after the close. `unsent` are
     /// the events that were written and have not left.
     func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts])
     /// A poll is let in: it waits for its answer, or has it already.
@@ -45,9 +45,9 @@ protocol SubscriberPort: AnyObject {
 
 /// What subscribers are held to.
 struct StreamPolicy: Sendable {
-    /// Handed to one socket before it has taken any of it.
+    /// Handed to one socket before it has accepted any of it.
     var maximumPendingBytes = 64 * 1024
-    /// Of one page for a stream that is behind: about as much as a socket's buffer takes.
+    /// Of one page for a stream that is behind: about as much as a socket's buffer can hold.
     var eventsPerPage = 256
     /// How long a stream may be behind.
     var maximumLagMilliseconds: UInt64 = 30_000

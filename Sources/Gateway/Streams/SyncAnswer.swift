@@ -1,13 +1,13 @@
 import HTTP
 import LiveUpdates
 
-/// The answers of `/sync/v1`. None of them may be kept by anybody on the way.
+/// The answers of `/sync/v1`. No cache on the path may store them.
 ///
-/// Of each, `keepsAlive` says whether the client would send another request on the connection; without it the answer
-/// says that the connection ends.
+/// In each, `keepsAlive` means that the client would send another request on the connection; without it the answer announces that
+/// the connection ends.
 enum SyncAnswer {
-    /// Whether the connection goes on after an answer that leaves it open. A client of HTTP/1.0 would have to be informed
-    /// so in a way of its own (RFC 9112 §9.3, appendix C.2.2): it gets the end that it expects.
+    /// Whether the connection goes on after an answer that leaves it open. A client of HTTP/1.0 would need a field of its own for
+    /// that (RFC 9112 §9.3, appendix C.2.2): it gets the end that it expects.
     static func keepsAlive(_ head: RequestHead) -> Bool { head.version == .http11 && head.keepsAlive }
 
     /// The head of an answer with this body, which is written behind it: it may have some MB, and is not copied.
