@@ -6,22 +6,22 @@ import Logging
 import Reactor
 import Tokens
 
-/// Takes what the control topic holds: records that revoke or erase, and losses, which count for everybody
+/// Handles what the control topic holds: records that revoke or erase, and losses, which count for all tokens
 /// (<doc:LostRevocations>). It asks no broker, and knows no loop; confined to that of its ``ControlSource``.
 final class ControlIntake {
-    /// Stands for all partitions, where the topic was created anew.
+    /// Stands for all partitions, where the topic was recreated.
     private static let wholeTopic: Int32 = -1
 
     private let revocations: NodeRevocations
-    /// For so long after its time a record may be read again.
+    /// How long after its time a record may be read again.
     private let retentionMilliseconds: Int64
     private let logger: Logger
     private let limiter = RateLimiter()
     /// Called for each record that erases; whether it is to be logged.
     private let erased: (Erasure, _ isNews: Bool) -> Void
-    /// The topic was read back as far as it counts: what comes from now on is news.
+    /// The topic was read as far as it counts at the start; later records are news.
     var isLoaded = false
-    /// Something was revoked of which loops are not told yet.
+    /// Something was revoked and the loops were not notified yet.
     private var owesNotice = false
     private var losses = ControlLosses()
 
@@ -141,7 +141,7 @@ final class ControlIntake {
                     .topic: .text(tracker.topicName(Int(partition.topic))),
                     .partition: .number(Int(partition.number)),
                 ])
-        // What was revoked by the one before stays so. What stood there last, nobody may have read.
+        // What the earlier topic revoked stays revoked. Its last records may be unread.
         case .recreated(let topic):
             revocations.countRejected()
             losses.add(Self.wholeTopic, now: now)
@@ -155,13 +155,13 @@ final class ControlIntake {
         }
     }
 
-    /// Ends losses behind which no record has come: all of them before anybody is let in, else those of which it might have.
+    /// Ends losses after which no record has come: all of them before any client is admitted, else those that were waited for.
     func endOverdueLosses(now: UInt64) {
         guard !losses.isEmpty else { return }
         revokeEverybody(losses.endOverdue(now, all: !isLoaded, present: revocations.present))
     }
 
-    /// Something may have been revoked that nobody can read any more: who it was is not known, so it counts for everybody.
+    /// Something may have been revoked that can no longer be read: nobody knows who was meant, so it counts for all tokens.
     ///
     /// - Parameter before: seconds since 1970; nil: nothing was lost.
     private func revokeEverybody(_ before: Int64?) {

@@ -1,10 +1,10 @@
 import Tokens
 
-/// Records of the control topic that were lost, until it is known from when they were at the latest.
+/// Records of the control topic that were lost, until the latest time that they can have is known.
 ///
-/// Whom they revoked nobody can say, so they count for everybody, as of a moment that none of them lies behind: the time of the
-/// record that comes next in their partition, and as much more as a `before` may be ahead of its record, or else the present.
-/// By a node that starts later the same moment is found, so that tokens which were fetched meanwhile stay good.
+/// Nobody knows whom they revoked, so they count for all tokens, as of a moment that is not before any of them. The moment is the
+/// time of the next record in their partition, plus the longest time that a `before` may be ahead of its record; else the
+/// present. A node that starts later finds the same moment, so tokens that were fetched meanwhile stay good.
 ///
 /// A value without a clock: times of clocks are given.
 struct ControlLosses {
@@ -16,7 +16,7 @@ struct ControlLosses {
 
     var isEmpty: Bool { found.isEmpty }
 
-    /// Records of this partition were lost; what comes next of it comes behind them.
+    /// Records of this partition were lost; its next record comes after them.
     mutating func add(_ partition: Int32, now: UInt64) { found[partition] = found[partition] ?? now }
 
     /// A record has come. Returns the second since 1970 before which something may have been revoked, where records of its
@@ -32,14 +32,14 @@ struct ControlLosses {
         return min(second, Self.second(timestamp) + ControlRecord.maximumLeadSeconds)
     }
 
-    /// Ends those behind which no record has come: all, or those of which it might have by now. Returns as ``end``.
+    /// Ends losses after which no record has come: all, or those that were waited for long enough. Returns as ``end``.
     mutating func endOverdue(_ now: UInt64, all: Bool, present: Int64) -> Int64? {
         let before = found.count
         found = found.filter { !all && now - min(now, $0.value) < Self.patienceMilliseconds }
         return found.count < before ? Self.second(present) : nil
     }
 
-    /// Rounded up: whatever was issued earlier than the moment has an earlier second.
+    /// Rounded up: a token that was issued before the moment has an earlier second.
     private static func second(_ milliseconds: Int64) -> Int64 {
         milliseconds / 1000 + (milliseconds % 1000 > 0 ? 1 : 0)
     }

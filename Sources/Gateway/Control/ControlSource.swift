@@ -5,17 +5,17 @@ import Logging
 import Reactor
 import Tokens
 
-/// Reads the control topic: on a loop of its own, apart from events, so that nothing in it waits behind them and no event
-/// ever comes from it.
+/// Reads the control topic on a loop of its own, separate from events: nothing in it waits behind events, and no event comes from
+/// it.
 ///
-/// What the topic or its brokers do takes nothing back: a topic that was recreated is read from its beginning on top of what is
-/// known, and behind what cannot be read it goes on. What records mean, and what was lost of them, is for ``ControlIntake``.
-/// Confined to its loop; what blocks is asked on another one.
+/// Nothing that happens to the topic or its brokers revokes less. A recreated topic is read from its beginning, in addition to
+/// what is known; after an unreadable record the reading goes on. ``ControlIntake`` handles the meaning of records, and losses.
+/// Confined to its loop; blocking questions run on another one.
 final class ControlSource {
-    /// Between two looks at what refreshes and records have told.
+    /// Between two checks of what refreshes and records have reported.
     static let checkIntervalMilliseconds: UInt64 = 500
-    /// Between two times at which revocations that have ended are let go: they count no more anyway, and to look through a
-    /// full table takes the lock that handshakes take.
+    /// Between two removals of revocations that have ended: they count no more anyway, and the search through a full table needs
+    /// the lock that handshakes use.
     static let sweepIntervalMilliseconds: UInt64 = 60_000
 
     private let loop: EventLoop
@@ -72,7 +72,7 @@ final class ControlSource {
 
     // MARK: - Records
 
-    /// Takes what waits, one batch a tick.
+    /// Consumes waiting records, one batch a tick.
     private func drain() {
         isScheduled = false
         guard !hasFailed, watch != nil else { return }
@@ -144,7 +144,7 @@ final class ControlSource {
             return failed(reason)
         }
         let why = missing
-        // Before anybody is let in.
+        // Before any client is admitted.
         if intake.isLoaded || why == nil {
             intake.endOverdueLosses(now: loop.now)
             notifyLoops()

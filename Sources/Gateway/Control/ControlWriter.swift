@@ -2,8 +2,8 @@ import GatewaySettings
 import Kafka
 import Reactor
 
-/// Writes one record to the control topic, and waits until every replica in sync has it: whoever revokes something wants to
-/// know that it is.
+/// Writes one record to the control topic, and waits until every replica in sync has it. The caller must know that the revocation
+/// is stored.
 package enum ControlWriter {
     /// For all of it: to find a broker and the topic, to log in, to be acknowledged.
     package static let timeoutMilliseconds: UInt64 = 10_000
@@ -83,14 +83,14 @@ package enum ControlWriter {
         return advice.first { failure.hasSuffix($0.0) }.map { "\(failure): \($0.1)" } ?? failure
     }
 
-    /// What the library complained of says more than that the time is up.
+    /// A warning of the library is more precise than the fact that the time is up.
     private static func failure(_ producer: some ControlProducer, _ reason: String) -> Failure {
         let trouble = producer.takeNotices().last { $0.level >= .warning }
         return .notAcknowledged(trouble.map { "\(reason): \($0)" } ?? reason)
     }
 }
 
-/// What a record is written through: a producer, or the test of the time that it may take.
+/// What writes a record: a producer, or its substitute in the test of the time limit.
 protocol ControlProducer {
     func learnLeaders(of topic: String, within milliseconds: Int32) -> Producer.TopicAnswer
     func send(topic: String, key: [UInt8], value: [UInt8]) throws(KafkaError)
@@ -101,7 +101,7 @@ protocol ControlProducer {
 }
 
 extension Producer: ControlProducer {
-    /// The first record of a producer has room in its queue.
+    /// The queue of a new producer always has space for its first record.
     func send(topic: String, key: [UInt8], value: [UInt8]) throws(KafkaError) {
         _ = try produce(topic: topic, key: key, value: value)
     }

@@ -3,12 +3,12 @@ import Reactor
 import Synchronization
 import Tokens
 
-/// What is revoked, of the whole node: every loop asks it when a credential has become an identity, and for its connections
-/// when something was added. The reader of the control topic fills it.
+/// The revocations of the whole node. Every loop asks it when a credential has become an identity, and for its connections when
+/// something was added. The reader of the control topic fills it.
 ///
-/// No revocation slips between the acceptance of a token and its connection. A loop asks, and gives the connection its
-/// identity, in one go; what is added is added before any loop is told of it. So whoever was judged before the addition
-/// stands among the loop's connections when the loop is told, and whoever is judged after it is refused.
+/// No revocation is lost between the acceptance of a token and its connection. A loop asks, and gives the connection its
+/// identity, in one step; an addition is complete before any loop is notified of it. So a client that was checked before the
+/// addition is among the loop's connections by then. One that is checked after it is refused.
 final class NodeRevocations: Sendable {
     /// Records of the control topic since the start.
     struct Counts: Sendable, Equatable {
@@ -16,17 +16,16 @@ final class NodeRevocations: Sendable {
         var rejected = 0
         /// What is kept now.
         var kept = 0
-        /// From which second since 1970 on everybody's tokens are good, and why only from then on.
+        /// The second since 1970 from which on the tokens of all clients are good, by cause.
         var everybody: [Revocations.Cause: Int64] = [:]
     }
 
-    /// For so long after the moment from which on tokens are good nobody is sent to fetch one: the clock of whoever issues
-    /// them may be behind ours by as much. What is refused meanwhile is to come again.
+    /// For so long after the moment from which on tokens are good, no client is asked to fetch one: the issuer's clock may be
+    /// behind ours by as much. A client that is refused meanwhile is asked to retry.
     static let settlingSeconds: Int64 = 5
-    /// Who is refused for a token without `iat` comes again after so long and a little more: nothing changes soon.
+    /// A client that is refused for a token without `iat` retries after this and a little more: nothing changes soon.
     static let undatedRetrySeconds = 30
-    /// No record speaks of later than 60 s, and 5 s more until what it says is settled: what takes longer than this tells of a
-    /// clock that was set.
+    /// No record names a time more than 60 s ahead, and 5 s more pass until it is settled. A longer time means a changed clock.
     static let maximumSettlingMilliseconds: UInt64 = 90_000
 
     private struct State {
@@ -35,10 +34,10 @@ final class NodeRevocations: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Most nodes have nothing revoked: then nobody waits for a lock.
+    /// Most nodes have no revocations: then no caller waits for a lock.
     private let isEmpty = Atomic<Bool>(true)
 
-    /// What finds room.
+    /// The number of revocations that can be kept.
     let maximumEntries: Int
     private let wallClock: @Sendable () -> Int64
 
@@ -80,22 +79,22 @@ final class NodeRevocations: Sendable {
         return UInt64(max(0, milliseconds.subtractingReportingOverflow(wall).partialValue))
     }
 
-    /// The same for all that counts for everybody, no longer than ``maximumSettlingMilliseconds``.
+    /// The same for revocations that count for all tokens, no longer than ``maximumSettlingMilliseconds``.
     var millisecondsUntilSettled: UInt64 {
         let latest = counts.everybody.values.max()
         let wait = latest.map { Self.millisecondsUntilSettled($0, wall: wallClock()) } ?? 0
         return min(wait, Self.maximumSettlingMilliseconds)
     }
 
-    /// The present as a loss takes it, in milliseconds since 1970: whatever is done to the wall clock, no earlier than the start
-    /// and the time since.
+    /// The present for a loss, in milliseconds since 1970: even if the wall clock is set back, no earlier than the start plus the
+    /// time since.
     var present: Int64 {
         let (now, wall) = (Self.now, wallClock())
         return state.withLock { $0.revocations.present(now: now, wall: wall) }
     }
 
-    /// The second since 1970 from which on tokens are good after a loss, where that is so far ahead that the clock must have
-    /// been set back: since the loss, or since the start. Which of its times was right nobody here can know. Nil: it is near.
+    /// The second since 1970 from which on tokens are good after a loss, if it is so far ahead that the clock must have been set
+    /// back: since the loss, or since the start. This node cannot know which of its times was right. Nil: it is near.
     var timeOutOfReach: Int64? {
         guard !isEmpty.load(ordering: .acquiring) else { return nil }
         return counts.everybody[.lost].flatMap {
@@ -103,7 +102,8 @@ final class NodeRevocations: Sendable {
         }
     }
 
-    /// Adds a revocation; false for one whose time has passed, which counts no more. Else loops are to be told afterwards.
+    /// Adds a revocation; false for one whose time has passed, which counts no more. Otherwise the caller notifies loops after
+    /// it.
     @discardableResult
     func add(_ revocation: Revocation) -> Bool {
         let (now, wall) = (Self.now, wallClock())
@@ -115,7 +115,7 @@ final class NodeRevocations: Sendable {
         }
     }
 
-    /// Lets go what has ended, which counts no more already.
+    /// Removes revocations that have ended, which count no more already.
     func sweep() {
         state.withLock {
             $0.revocations.forget(now: Self.now)
@@ -123,8 +123,8 @@ final class NodeRevocations: Sendable {
         }
     }
 
-    /// Records were lost that may have revoked anybody, as of a second since 1970; false where that counts no more. Else loops
-    /// are to be told afterwards.
+    /// Records were lost that may have revoked any token, as of a second since 1970; false where that counts no more. Otherwise
+    /// the caller notifies loops after it.
     func lose(before: Int64) -> Bool {
         let (now, wall) = (Self.now, wallClock())
         return state.withLock {

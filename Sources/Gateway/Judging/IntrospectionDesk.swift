@@ -4,9 +4,9 @@ import Reactor
 import TLS
 import Tokens
 
-/// Has another server judge the tokens that are no JWTs (RFC 7662), and answers the requests that wait for it.
+/// Asks another server for the verdict on tokens that are no JWTs (RFC 7662), and answers the requests that wait for it.
 ///
-/// What is asked, kept and answered, ``IntrospectionAnswers`` decides. Confined to its loop; questions run on the fetcher's
+/// ``IntrospectionAnswers`` decides what is asked, kept and answered. Confined to its loop; questions run on the fetcher's
 /// thread.
 final class IntrospectionDesk {
     private let loop: EventLoop
@@ -29,7 +29,7 @@ final class IntrospectionDesk {
         self.answer = answer
     }
 
-    /// Goes on with the server of these settings; what another one has said counts no longer.
+    /// Goes on with the server of these settings; answers of another server count no longer.
     func adopt(_ source: IntrospectionSource?) {
         let before = self.source
         self.source = source
@@ -39,7 +39,7 @@ final class IntrospectionDesk {
         for request in answers.forgetAll() { answer(request, .judged(.failure(.unavailable))) }
     }
 
-    /// A request waits for what the server says of this token.
+    /// A request waits for the server's verdict on this token.
     func ask(_ request: JudgingRequest, _ token: [UInt8]) {
         guard let source else { return answer(request, .judged(.failure(.unavailable))) }
         let digest = Digest.sha256(token)

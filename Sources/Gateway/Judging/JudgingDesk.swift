@@ -3,9 +3,9 @@ import Logging
 import Reactor
 import Tokens
 
-/// Where requests wait whose tokens cannot be judged before another server was asked. Confined to its loop.
+/// Holds requests whose tokens cannot be decided before another server was asked. Confined to its loop.
 ///
-/// Connection loops need its mailbox and it needs theirs; it stands first, and opens when all of them are there.
+/// Connection loops need its mailbox and it needs theirs: it is made first, and opens when all of them exist.
 final class JudgingDesk {
     private let loop: EventLoop
     private let fetching: LazyFetcher
@@ -17,8 +17,8 @@ final class JudgingDesk {
         self.fetching = fetching
     }
 
-    /// Begins to fetch what the settings name. `outlets` are those of the connection loops, by their index; `withdrawn` is called
-    /// behind each publication by which keys may be gone that have signed the tokens of open streams.
+    /// Begins to fetch what the settings name. `outlets` are those of the connection loops, by their index. `withdrawn` is called
+    /// after each publication that may lack keys that signed the tokens of open streams.
     func open(
         _ verifier: TokenVerifier, outlets: [Mailbox<JudgingAnswer>], readiness: NodeReadiness,
         counters: JudgingCounters, logger: Logger, withdrawn: @escaping () -> Void
@@ -34,7 +34,7 @@ final class JudgingDesk {
         adopt(verifier)
     }
 
-    /// Goes on with the verifier of settings that were read again, before any loop uses it.
+    /// Goes on with the verifier of reloaded settings, before any loop uses it.
     func adopt(_ verifier: TokenVerifier) {
         keys?.adopt(verifier.issuers)
         introspection?.adopt(verifier.introspection)
@@ -49,7 +49,7 @@ final class JudgingDesk {
         }
     }
 
-    /// Nothing is asked any more; who waits is told by its connection's end.
+    /// Asks no more questions; the end of its connection ends a request that waits.
     func close() {
         keys?.close()
         fetching.stop()
@@ -59,7 +59,7 @@ final class JudgingDesk {
 @available(*, unavailable)
 extension JudgingDesk: Sendable {}
 
-/// A fetcher whose thread begins with the first request: most gateways ask nobody. Confined to a loop.
+/// A fetcher whose thread begins with the first request: most gateways fetch nothing. Confined to a loop.
 final class LazyFetcher {
     typealias Fetch = (FetchRequest, @escaping Fetcher.Done) -> Void
 

@@ -10,7 +10,7 @@ struct JudgingRequest: Sendable {
     var recheck: UInt32 = 0
 }
 
-/// What a request that waits is told.
+/// The answer to a request that waits.
 struct JudgingAnswer: Sendable {
     let connection: ConnectionID
     let finding: JudgingFinding
@@ -24,9 +24,9 @@ struct JudgingAnswer: Sendable {
 }
 
 enum JudgingFinding: Sendable {
-    /// What could be found out was: judged now, the token is known or is not.
+    /// The search has ended: a new check now either knows the token or refuses it.
     case decideAgain
-    /// This is what came of it.
+    /// The verdict itself.
     case judged(Result<Identity, TokenRefusal>)
 }
 

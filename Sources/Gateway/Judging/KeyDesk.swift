@@ -5,12 +5,12 @@ import Tokens
 
 /// Fetches the keys of issuers, and answers requests whose tokens name a key that is not known here.
 ///
-/// When to fetch, and what to say meanwhile, each issuer's ``KeySchedule`` decides. Confined to its loop; fetches run on the
+/// Each issuer's ``KeySchedule`` decides when to fetch, and what to answer meanwhile. Confined to its loop; fetches run on the
 /// fetcher's thread.
 final class KeyDesk {
-    /// Requests that wait for keys at once. More are told to come again: each holds a head of up to 16 KiB.
+    /// Requests that wait for keys at once. Further ones are asked to retry: each holds a head of up to 16 KiB.
     static let maximumWaiting = 1_000
-    /// A key server that is slower is as good as away.
+    /// A key server that is slower counts as unavailable.
     static let timeoutMilliseconds = 5_000
 
     private final class Issuer {
@@ -19,7 +19,7 @@ final class KeyDesk {
         var keys: [SignatureKey] = []
         var waiting: [JudgingRequest] = []
         var timer: Timer?
-        /// Whether the operator was told that tokens cannot be judged.
+        /// Whether it was logged that tokens of this issuer cannot be checked.
         var isReportedMissing = false
 
         init(_ published: FetchedKeys, now: UInt64) {
@@ -43,7 +43,7 @@ final class KeyDesk {
     private var waitingCount = 0
     private var isClosed = false
 
-    /// - Parameter withdrawn: called when some keys that were published are no more, or may be others than before.
+    /// - Parameter withdrawn: called when some published keys are gone, or may have changed.
     init(
         loop: EventLoop, fetching: LazyFetcher, outlets: [Mailbox<JudgingAnswer>], readiness: NodeReadiness,
         counters: JudgingCounters, logger: Logger, withdrawn: @escaping () -> Void
@@ -59,8 +59,8 @@ final class KeyDesk {
         if let end = keyReadiness.end { loop.schedule(at: end) { [weak self] in self?.reportReadiness() } }
     }
 
-    /// Goes on with the issuers of these settings. Keys that were fetched from the same place for the same issuer stay, and are
-    /// fetched at once: whoever has settings read again may have replaced a key.
+    /// Goes on with the issuers of these settings. Keys of the same issuer and address stay, and are fetched again at once: a
+    /// reload of the settings may mean that a key was replaced.
     func adopt(_ trusted: [TrustedIssuer]) {
         all = trusted.map { ($0.issuer, $0.fetched == nil) }
         let before = issuers
@@ -88,7 +88,7 @@ final class KeyDesk {
 
     // MARK: - Questions
 
-    /// A request waits for a key of this issuer that nobody knows.
+    /// A request waits for an unknown key of this issuer.
     func ask(_ request: JudgingRequest, _ name: String) {
         guard let issuer = issuers.first(where: { $0.published.source.issuer == name }),
             waitingCount < Self.maximumWaiting
@@ -113,7 +113,7 @@ final class KeyDesk {
         _ = outlets[request.loop].post(JudgingAnswer(request, finding))
     }
 
-    /// Answers all who wait for this issuer.
+    /// Answers all requests that wait for this issuer.
     private func answer(_ issuer: Issuer, _ finding: JudgingFinding) {
         for request in issuer.waiting { answer(request, finding) }
         waitingCount -= issuer.waiting.count
@@ -122,7 +122,7 @@ final class KeyDesk {
 
     // MARK: - Fetches
 
-    /// Begins what is due, lets everybody know how things stand, and looks again when that changes by itself.
+    /// Begins what is due, publishes the state, and runs again when the state changes by itself.
     private func goOn(_ issuer: Issuer) {
         guard !isClosed else { return }
         let now = loop.now
@@ -165,7 +165,7 @@ final class KeyDesk {
         }
     }
 
-    /// On the fetcher's thread: reading keys takes some milliseconds.
+    /// On the fetcher's thread, because reading keys needs some milliseconds.
     private static func read(
         _ result: Result<[UInt8], FetchError>, _ source: KeySource
     ) -> Result<[SignatureKey], KeyFetchFailure> {
@@ -190,7 +190,7 @@ final class KeyDesk {
             counters.keyFetchesOK.add(1, ordering: .relaxed)
             let (before, marks) = (Set(issuer.keys.map(\.mark)), Set(keys.map(\.mark)))
             let isNew = before != marks || !issuer.schedule.isUsable(now: loop.now)
-            // Before the first fetch, others may have been published for this issuer, from another place.
+            // Before the first fetch, other keys may have been published for this issuer, from another address.
             mayHaveWithdrawn = before.isEmpty || !before.isSubset(of: marks)
             issuer.keys = keys
             issuer.schedule.succeeded(now: loop.now)
@@ -215,7 +215,7 @@ final class KeyDesk {
             }
         }
         if asked != source { issuer.schedule.fetchAgain(now: loop.now) }
-        // What is published now is what the answered judge by.
+        // Requests that are answered below are checked with the keys that this publishes.
         goOn(issuer)
         if mayHaveWithdrawn { withdrawn() }
         if case .success = result {
