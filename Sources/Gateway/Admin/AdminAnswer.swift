@@ -1,6 +1,6 @@
 import HTTP
 
-/// What answers the requests of an address, each whole with its body. Confined to the loop of its connections.
+/// Answers the requests of an address, each whole with its body. Confined to the loop of its connections.
 protocol AdminSite: AnyObject {
     /// A request with its body has this long.
     var requestMilliseconds: UInt64 { get }
@@ -57,7 +57,7 @@ struct AdminAnswer: Sendable {
     /// The head, with the whole body where it is known and asked for.
     func serialized(date: String, withoutBody: Bool, keepsAlive: Bool, isChunked: Bool) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(StatusTitle.of(status))\r\nDate: \(date)\r\nContent-Type: \(contentType)\r\n"
-        // A browser is to take it for what it says that it is.
+        // A browser must use the content type that the answer declares.
         text += "Cache-Control: \(caching)\r\nX-Content-Type-Options: nosniff\r\n"
         for (name, value) in fields { text += "\(name): \(value)\r\n" }
         switch body {
@@ -86,7 +86,7 @@ protocol AdminPages: Sendable {
 
 /// Why something is not answered, in words for an operator.
 enum AdminRefusal: Error, Sendable {
-    /// What is no request: as clients are refused.
+    /// Input that is not a request: refused as clients are.
     case malformed(Refusal)
     case badParameter(String)
     /// No token, or not the one that counts.

@@ -2,13 +2,13 @@ import Balancer
 import HTTP
 import Logging
 
-/// What the log has of a request that may change something: who asked, what for, and how it was answered. The time is that of
-/// the line.
+/// The log line of a request that may change something: who asked, for what, with which answer. Its time is that of the line.
 ///
-/// Requests that were not let in have none: who reaches the address could fill the log with them. What only reads has none
+/// Requests that were not admitted have none: any peer that reaches the address could fill the log with them. Requests that only
+/// read have none either.
 /// either.
 struct AdminAudit: Sendable {
-    /// Parameters that say whom or what a request is about; no other is repeated.
+    /// Parameters that name the object of a request; the line repeats no others.
     private static let parameters: [(name: String, key: LogKey)] = [
         ("account", .account), ("subject", .subject), ("window", .window),
     ]

@@ -5,20 +5,19 @@ import Reactor
 /// A connection to the administration address: one request after the other, each read when the answer to the one before
 /// has left. Confined to its loop.
 final class AdminConnection {
-    /// From an answer to the first byte of the next request: longer than the time after which those that ask keep
-    /// connections.
+    /// From an answer to the first byte of the next request: longer than the usual clients keep idle connections.
     static let idleMilliseconds: UInt64 = 75_000
-    /// What a peer has for taking an answer, or a piece of one, before the connection is cut.
+    /// How long a peer may need to read an answer, or a piece of one, before the connection is cut.
     static let takingMilliseconds: UInt64 = 30_000
-    /// What a peer has for its own end behind the last answer where half of the connections that there may be are in use:
-    /// some round trips in a data centre.
+    /// How long a peer may need for its own end after the last answer, where half of the allowed connections are in use: some
+    /// round trips in a data centre.
     static let hurriedMilliseconds: UInt64 = 200
 
     private enum Phase {
         case reading(AdminRequestReader)
         /// Another loop is being asked.
         case answering
-        /// An answer, or a piece of one, is on its way. Nothing is read meanwhile.
+        /// An answer, or a piece of one, is being sent. Nothing is read meanwhile.
         case writing((any AdminPages)?)
         case ending
     }
@@ -54,7 +53,7 @@ final class AdminConnection {
         stream.start(self)
     }
 
-    /// Who gives way to another peer first, where there is no room.
+    /// Which connection is closed first for another peer when the limit is reached.
     enum Patience: Int {
         /// The last answer has left: only the peer's end is awaited.
         case lingering
@@ -79,7 +78,7 @@ final class AdminConnection {
         }
     }
 
-    /// Ends it at once: whoever gives way does not linger, since nothing would count it then.
+    /// Ends it at once: a connection closed for another peer does not linger, since nothing would count it then.
     func giveWay() {
         setDeadline(nil)
         phase = .ending
@@ -98,7 +97,7 @@ final class AdminConnection {
     private func deadlineHasPassed() {
         switch phase {
         case .reading(let reader):
-            // Who has said nothing wants no answer.
+            // A peer that has sent nothing expects no answer.
             if reader.hasBegun { refuse(.timeout) } else { finish() }
         case .writing: stream.close(afterFlush: false)
         case .answering, .ending: break
@@ -213,7 +212,7 @@ final class AdminConnection {
         setDeadline(Self.takingMilliseconds)
     }
 
-    /// Answers what is no request, and ends.
+    /// Answers input that is not a request, and ends.
     private func refuse(_ refusal: AdminRefusal) {
         stream.write(
             refusal.answer.serialized(
@@ -267,8 +266,8 @@ final class AdminConnections {
         self.loop = loop
     }
 
-    /// At the limit one gives way, of several alike the one that came first: whoever keeps connections, silent ones and those
-    /// that have their answer too, does not keep a probe out. All that have a descriptor are counted, to their end.
+    /// At the limit one connection is closed for the new one; of several alike, the oldest. So a peer that holds connections,
+    /// even silent or answered ones, does not keep a probe out. Every descriptor counts until its end.
     func accept(_ descriptor: consuming FileDescriptor, peer: ClientAddress) {
         if connections.count >= Self.maximumConnections, let index = Self.givingWay(connections.map(\.patience)) {
             connections.remove(at: index).giveWay()
@@ -278,7 +277,7 @@ final class AdminConnections {
         connection.start()
     }
 
-    /// The index of the one that gives way; nil where there is none at all.
+    /// The index of the connection that is closed for another; nil without connections.
     static func givingWay(_ connections: [AdminConnection.Patience]) -> Int? {
         connections.indices.min { connections[$0].rawValue < connections[$1].rawValue }
     }

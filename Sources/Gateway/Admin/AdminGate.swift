@@ -2,16 +2,16 @@ import HTTP
 import Reactor
 import Tokens
 
-/// Who may ask what on the administration address: decided from a request, the rows and the settings alone.
+/// Decides who may ask what on the administration address, from a request, the rows and the settings alone.
 ///
-/// The order: is it for us (against pages that have a browser ask us under a name of theirs), who is it, what is there,
-/// does a page of somebody else ask. Without the token nobody learns which paths there are.
+/// The checks have this order: `Host` is ours (a page may have its browser ask us under the page's own name), the caller has the
+/// token, the path exists, no foreign page asks. Without the token no caller learns which paths exist.
 package struct AdminGate: Sendable {
     private let token: AdminToken?
     /// In lower case.
     private let hosts: Set<String>
 
-    /// - Parameter token: nil lets everybody ask who reaches the address.
+    /// - Parameter token: nil admits all clients that reach the address.
     package init(token: AdminToken? = nil, hosts: [String] = []) {
         self.token = token
         self.hosts = Set(hosts)
@@ -39,7 +39,7 @@ package struct AdminGate: Sendable {
 
     // MARK: - Host and Origin
 
-    /// A target in absolute form takes the place of `Host` (RFC 9112 §3.2.2). Nil: a request of HTTP/1.0 without one.
+    /// A target in absolute form replaces `Host` (RFC 9112 §3.2.2). Nil: a request of HTTP/1.0 without one.
     private func host(of head: RequestHead) -> HostName? {
         if let authority = head.authority { return HostName(authority) }
         return head.headers.first("host").map { HostName(String(decoding: $0, as: UTF8.self)) }
@@ -54,7 +54,7 @@ package struct AdminGate: Sendable {
         host.name == "localhost" || hosts.contains(host.name) || host.isAddress
     }
 
-    /// A browser says with each request that may change something which page asks.
+    /// With each request that may change something, a browser names the page that asks.
     func checkOrigin(_ head: RequestHead) throws(AdminRefusal) {
         let origins = head.headers.all("origin")
         guard let first = origins.first else { return }
@@ -75,7 +75,7 @@ package struct AdminGate: Sendable {
 private struct HostName {
     /// With the brackets of an IPv6 address.
     let name: String
-    /// Nil where none is said.
+    /// Nil where the text names none.
     let port: String?
 
     init(_ text: String) {
@@ -86,7 +86,7 @@ private struct HostName {
         self.port = port.isEmpty ? nil : port
     }
 
-    /// Nobody can be led here under an address, other than under a name that resolves to one of ours.
+    /// No browser can be led here under an address, only under a name that resolves to one of ours.
     var isAddress: Bool {
         let isBracketed = name.hasPrefix("[") && name.hasSuffix("]")
         let bare = isBracketed ? String(name.dropFirst().dropLast()) : name

@@ -5,7 +5,7 @@ import HTTP
 struct AdminRequest: Sendable {
     let head: RequestHead
     let body: [UInt8]
-    /// What stands behind the path of a row that ends with a slash, decoded; empty of other rows.
+    /// The rest of the path after that of a row that ends with a slash, decoded; empty for other rows.
     var name = ""
     /// Who asks, for the log.
     var peer = ClientAddress.unix
@@ -55,7 +55,7 @@ struct AdminRequest: Sendable {
     }
 }
 
-/// Reads requests from bytes, each with its body. What stands behind one is the next.
+/// Reads requests from bytes, each with its body. The bytes after one belong to the next.
 struct AdminRequestReader {
     /// A body of this address is a word. More is refused before it is stored.
     static let maximumBodyBytes = 4096
@@ -71,7 +71,7 @@ struct AdminRequestReader {
     private var parser: RequestParser
     private var head: RequestHead?
     private var body: BodyReader?
-    /// The client waits with its body until it is asked for it (RFC 9110 §10.1.1). Reset by whoever answers.
+    /// The client holds its body back until it is asked for it (RFC 9110 §10.1.1). Reset by the connection that answers.
     var owesContinue = false
 
     init(limits: RequestLimits = RequestLimits()) { parser = RequestParser(limits: limits) }
@@ -102,7 +102,7 @@ struct AdminRequestReader {
         guard let head, var body = body.take() else { preconditionFailure("a body is read behind its head") }
         var used = start
         do throws(ResponseFault) {
-            // Byte by byte, because the reader does not say where it ended; a body is short.
+            // Byte by byte, because the reader does not report where it ended; a body is short.
             while !body.isDone, used < input.count {
                 try body.consume(input.extracting(used..<(used + 1)))
                 used += 1

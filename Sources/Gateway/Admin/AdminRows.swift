@@ -39,7 +39,7 @@ struct AdminRow: Sendable {
         return asked.hasPrefix(path) && asked.utf8.count > path.utf8.count && !asked.dropFirst(path.count).contains("/")
     }
 
-    /// The request with the name that stands in its path.
+    /// The request with the name from its path.
     func named(_ request: AdminRequest) throws(AdminRefusal) -> AdminRequest {
         guard takesName else { return request }
         let bytes = Array(request.head.path.utf8.dropFirst(path.utf8.count))

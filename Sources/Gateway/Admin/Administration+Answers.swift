@@ -227,7 +227,7 @@ extension Administration {
 }
 
 /// Open connections as JSON lines: one slice of one loop after the other, each asked for when the one before has left.
-/// Connections come and go meanwhile; none stands in it twice.
+/// Connections open and close meanwhile; each is listed at most once.
 private actor ConnectionListing: AdminPages {
     private let loops: [LoopBound<ConnectionLoop>]
     private let account: Account?

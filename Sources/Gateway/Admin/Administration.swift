@@ -8,13 +8,13 @@ import Synchronization
 
 /// What a node as a whole does when it is asked to.
 struct NodeControl: Sendable {
-    /// Takes the node out of service within the window; nil: that of the settings.
+    /// Drains the node within the window; nil: that of the settings.
     let drain: @Sendable (_ window: Duration?) async -> Void
-    /// Takes that back. False: it is too late.
+    /// Cancels the drain. False: it is too late.
     let undrain: @Sendable () async -> Bool
 }
 
-/// What the rows of the administration answer from. Any thread may hold it; what is confined to a loop is asked there.
+/// Holds what the rows of the administration need for their answers. Any thread may use it; data of a loop is asked for there.
 package final class Administration: Sendable, AdminSite {
     let readiness: NodeReadiness
     let logger: Logger
@@ -30,7 +30,7 @@ package final class Administration: Sendable, AdminSite {
     private let known: Mutex<Known>
     private let watch: LoopBound<NodeWatch>
 
-    /// What it goes by, of the settings and of what they name.
+    /// The settings that it follows, and what they name.
     struct Rules: Sendable {
         var gate: AdminGate
         /// A request with its body has this long.
@@ -39,7 +39,7 @@ package final class Administration: Sendable, AdminSite {
         var certificateEnd: Int64?
     }
 
-    /// What was answered last: of a loop that does not answer now, this stands for it, so that no counter goes back.
+    /// The last answers. If a loop does not answer now, its last answer replaces a new one, so that no counter goes back.
     private struct Known {
         var loops: [LoopReport?]
         var ingest: IngestReport?
@@ -146,7 +146,7 @@ package final class Administration: Sendable, AdminSite {
         guard let level = LogLevel(name: String(decoding: Array(word), as: UTF8.self)) else {
             throw .badParameter("The body is none of \(LogLevel.allCases.map(\.name).joined(separator: ", ")).")
         }
-        // Said where it is still heard, or is heard again.
+        // Logged under the old level or under the new one, whichever lets the line through.
         if level <= logger.level { logger.setLevel(level) }
         logger.notice("log level set", [.text: .text(level.name)])
         logger.setLevel(level)
@@ -232,7 +232,7 @@ package final class Administration: Sendable, AdminSite {
         }
         let now = EventLoop.microseconds / 1000
         known.withLock { known in
-            // Whoever asked at the same time may have had a newer answer.
+            // A report that was made at the same time may have had a newer answer.
             let order = states.last?.order ?? 0
             let isNewest = order > known.partitionsOrder
             var lags = isNewest ? [:] : known.lags

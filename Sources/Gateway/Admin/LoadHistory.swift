@@ -19,7 +19,7 @@ struct LoadHistory: Sendable {
     static let keptMilliseconds: UInt64 = 600_000
     /// A second each, and some that came early.
     static let maximumSamples = 660
-    /// Over which time quantiles are taken.
+    /// The time span of the quantiles.
     static let quantileMilliseconds: UInt64 = 60_000
     /// Between two points of a chart.
     static let pointMilliseconds: UInt64 = 5_000

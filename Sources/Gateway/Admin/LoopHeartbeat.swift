@@ -1,13 +1,13 @@
-/// Whether loops turn, by the answers to a question that each of them is asked again and again.
+/// Checks whether loops turn, by the answers to a question that each of them is asked again and again.
 ///
-/// Time counts only while whoever asks turns itself: a process that was stopped for an hour, or a machine that slept, is no
-/// reason to end it. A value without a clock; times are monotonic, in milliseconds.
+/// Time counts only while the asking loop turns itself. A process that was stopped for an hour, or a machine that slept, is no
+/// reason to end the process. A value without a clock; times are monotonic, in milliseconds.
 struct LoopHeartbeat: Sendable {
     /// Between two questions.
     static let intervalMilliseconds: UInt64 = 1_000
-    /// A loop that has not answered for so long is stuck: a tick takes some milliseconds.
+    /// A loop that has not answered for so long is stuck: a tick needs some milliseconds.
     static let stuckMilliseconds: UInt64 = 10_000
-    /// Of one beat no more counts, however late it is.
+    /// A late beat counts for no more than this, however late it is.
     static let maximumBeatMilliseconds = 2 * intervalMilliseconds
 
     private struct Watched: Sendable {

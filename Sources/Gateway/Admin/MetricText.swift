@@ -1,7 +1,7 @@
 /// One label of a metric.
 struct MetricLabel: Sendable, ExpressibleByStringLiteral {
     let name: String
-    /// What it may say; nil: names of topics, numbers, versions.
+    /// The values that it may have; nil: names of topics, numbers, versions.
     let values: [String]?
 
     init(stringLiteral name: String) {
@@ -15,8 +15,8 @@ struct MetricLabel: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// One metric of the node: what it is called and means, and where its values come from. The scrape, its documentation and
-/// its tests read this.
+/// One metric of the node: its name, its meaning, and the source of its values. The scrape, its documentation and its tests read
+/// this.
 struct MetricRow: Sendable {
     enum Kind: String, Sendable { case counter, gauge, histogram }
 
@@ -34,7 +34,7 @@ struct MetricRow: Sendable {
     let kind: Kind
     let labels: [MetricLabel]
     let help: String
-    /// Without samples the metric does not stand in a scrape.
+    /// A scrape contains the metric only if there are samples.
     let samples: @Sendable (NodeReport) -> [Sample]
 
     init(
@@ -48,8 +48,8 @@ struct MetricRow: Sendable {
         self.samples = samples
     }
 
-    /// A metric of one label whose values are known: each stands at 0 from the start, so that the first of its kind is a
-    /// rise that an alert sees.
+    /// A metric of one label whose values are known. Each value is 0 from the start, so that the first of its kind is a rise that
+    /// an alert sees.
     static func by<Number: BinaryInteger & SendableMetatype>(
         _ label: MetricLabel, _ name: String, _ kind: Kind, _ help: String,
         _ counted: @escaping @Sendable (NodeReport) -> [String: Number]?

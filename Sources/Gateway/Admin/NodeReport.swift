@@ -91,9 +91,8 @@ struct NodeReport: Sendable {
 
 /// How far a node is behind the end of a partition, in records and in time.
 ///
-/// A partition that is written to has always something on its way. What counts is for how long the oldest of what is not
-/// read yet has been there: ends are remembered with the moment at which they were learnt, until they are reached. A value
-/// without a clock.
+/// A busy partition always has records that are still to be read. What counts is for how long the oldest unread record has been
+/// there. So each end is stored with the time at which it was learnt, until it is reached. A value without a clock.
 struct PartitionLag: Sendable {
     /// Ends that are remembered. Beyond it those between go; the oldest, which counts, stays.
     static let maximumEnds = 16
@@ -106,12 +105,12 @@ struct PartitionLag: Sendable {
 
     /// What is known by now; `now` is monotonic, in milliseconds. Without an end what was known stays.
     ///
-    /// - Parameter order: grows with the moment at which this was so. What comes later than something newer is passed over:
-    ///   several ask at once, and a position that only seems to go back would say that nothing is late.
+    /// - Parameter order: grows with the moment at which this was so. A note that is older than the last one is ignored: several
+    ///   ask at once, and a position that only seems to go back would mean that nothing is late.
     mutating func note(position: Int64?, end: Int64?, now: UInt64, order: UInt64) {
         guard let position, order >= self.order else { return }
         self.order = order
-        // Read again from further back, as after a log that has begun again: what was known of its end says nothing.
+        // The position went back, as after a log that has begun again: what was known of its end is worthless.
         if position < self.position ?? position { ends = [] }
         self.position = position
         let last = ends.last?.end
@@ -132,7 +131,7 @@ struct PartitionLag: Sendable {
     func milliseconds(now: UInt64) -> UInt64 { ends.first.map { now - min(now, $0.at) } ?? 0 }
 }
 
-/// What parts of the node count that are no loops of clients, since the start.
+/// Counts of parts of the node that are no loops of clients, since the start.
 struct OtherCounts: Sendable {
     var reloadsOK = 0
     var reloadsFailed = 0
@@ -146,7 +145,7 @@ struct OtherCounts: Sendable {
     var revocations: [Revocation.Kind: Int] = [:]
     var controlRecordsRejected = 0
     var revocationsKept = 0
-    /// From which second since 1970 on everybody's tokens are good, and why not before.
+    /// The second since 1970 from which on the tokens of all clients are good, by cause.
     var everybodyRevoked: [Revocations.Cause: Int64] = [:]
     /// Nil: there is no archive.
     var archive: ArchiveCounts?
