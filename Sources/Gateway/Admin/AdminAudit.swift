@@ -6,7 +6,6 @@ import Logging
 ///
 /// Requests that were not admitted have none: any peer that reaches the address could fill the log with them. Requests that only
 /// read have none either.
-/// either.
 struct AdminAudit: Sendable {
     /// Parameters that name the object of a request; the line repeats no others.
     private static let parameters: [(name: String, key: LogKey)] = [

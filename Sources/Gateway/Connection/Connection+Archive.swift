@@ -12,7 +12,7 @@ extension Connection {
             case begun
             /// A part of the mark's body is still to come.
             case body(MarkReader)
-            /// The archive's thread has the question.
+            /// The archive (`ArchiveDesk`) has the question.
             case store
             /// Ingest makes the cursor of this answer.
             case cursor(ArchiveBody)

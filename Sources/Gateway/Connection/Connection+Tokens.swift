@@ -1,8 +1,8 @@
 import Reactor
 import Tokens
 
-/// The time until the server's answer about a token ends. Timers use the monotonic clock and tokens the wall clock. Both are
-/// read, and the earlier end counts. In milliseconds; a value without a clock.
+/// The time until a token ends, or until its server's answer about it expires. Timers use the monotonic clock, tokens the wall
+/// clock. Both are read, and the earlier end counts. In milliseconds; a value without a clock.
 struct TokenTime: Equatable {
     /// The time left is checked this often. If the wall clock was set forward, or the machine slept, the end comes at most this
     /// much late.
