@@ -113,7 +113,7 @@ struct Admission: Sendable {
             if let why = revocations.refusal(of: known) { throw Refusal(why) }
             identity = known
         case .failure(.undecided(let question)) where finding == nil:
-            // Whatever the answer, nobody is let in: the servers of tokens are spared the questions of a whole fleet's drain.
+            // Nobody would be admitted anyway, so the token servers are spared the questions of a whole fleet's drain.
             if readiness.refusesRequests { throw Refusal(.draining) }
             return .ask(question)
         // It was asked for, and is not there.
@@ -131,7 +131,7 @@ struct Admission: Sendable {
         return .admit(Admitted(identity: identity, service: service, ticket: ticket))
     }
 
-    /// Why somebody who was let in may not stay; nil: they may.
+    /// Why an admitted caller may not stay; nil: it may.
     func refusal(of identity: Identity) -> TokenRefusal? {
         if !verifier.stillKnows(identity) { return .unknownToken }
         let revoked = revocations.refusal(of: identity)
@@ -180,7 +180,7 @@ struct Admission: Sendable {
 
     /// What the request asks for; nil where it is nothing that the address serves.
     private func asked(_ head: RequestHead) throws(Refusal) -> Service? {
-        // What would be read of a body is nobody's wish: see `answerWithTicket`.
+        // A body has no meaning here: see `answerWithTicket`.
         if head.path == Self.ticketPath, let tickets { return .ticket(tickets) }
         if head.path == Self.syncPath {
             return .sync(try SyncParameters.parse(head, syncLimits))
@@ -205,7 +205,7 @@ struct Admission: Sendable {
         }
     }
 
-    /// What cannot be read as a list of extensions is no offer: the connection works without compression.
+    /// An invalid list of extensions counts as no offer: the connection works without compression.
     private func deflate(_ upgrade: UpgradeRequest) -> Deflate? {
         guard agreesToDeflate, !upgrade.extensions.isEmpty else { return nil }
         guard let offers = try? ExtensionListParser.parse(Array(upgrade.extensions.joined(separator: [0x2C]))) else {
@@ -216,8 +216,8 @@ struct Admission: Sendable {
 }
 
 extension Refusal {
-    /// Of a caller whose token counts no more, since something was revoked or is gone from the settings. Where a new token
-    /// would not help, the caller is to come again.
+    /// The refusal of a caller whose token counts no more, since something was revoked or is gone from the settings. Where a new
+    /// token would not help, the caller is asked to retry.
     init(_ why: TokenRefusal) {
         switch why {
         case .unsettled: self.init(of: why, code: .notReady)

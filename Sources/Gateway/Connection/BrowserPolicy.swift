@@ -2,7 +2,7 @@ import GatewaySettings
 import HTTP
 import Tokens
 
-/// What is let in of what browsers send by themselves: an origin, cookies.
+/// Which origins and cookies, sent by browsers by themselves, are accepted.
 struct BrowserPolicy: Sendable {
     let crossOrigin: CrossOrigin
     /// The cookie that may hold a token; nil: none.

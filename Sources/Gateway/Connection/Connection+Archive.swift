@@ -73,7 +73,7 @@ extension Connection {
         readMark(asking)
     }
 
-    /// Bytes of a mark's body, or of what comes behind the request.
+    /// Bytes of a mark's body, or bytes that follow the request.
     func receive(_ bytes: Span<UInt8>, _ asking: Asking) {
         asking.early.append(bytes)
         if asking.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }

@@ -32,8 +32,8 @@ extension Connection {
         transport?.close(afterFlush: false)
     }
 
-    /// The transport ended before the header did. A peer that has sent nothing at all only wanted to know whether somebody
-    /// listens, as balancers do.
+    /// The transport ended before the header did. A peer that has sent nothing at all only checked whether the port is open, as
+    /// balancers do.
     func countCutProxyHeader(_ reason: TransportEnd) {
         guard case .request(let reading) = phase, reading.proxyHeader?.hasBegun == true else { return }
         switch reason {

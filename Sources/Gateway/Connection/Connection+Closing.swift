@@ -50,7 +50,7 @@ extension Connection {
             open.stream.sendBye(code, why: why, retry)
             end(open, code, reason: code.reason(why: why, retryMilliseconds: retry), endPhase())
         case .request(let reading):
-            // On a connection that is idle nothing is written that nobody asked for.
+            // On an idle connection the node writes nothing, because no request asks for it.
             if reading.parser.isInsideHead { refuseForClosing(code) } else { finishIdle() }
         case .judging, .joining: refuseForClosing(code)
         case .polling(let polling):
@@ -142,7 +142,7 @@ extension Connection {
         }
     }
 
-    /// A stream or a request that waits, with all that its client was promised: not what is still about to be let in.
+    /// A stream or a request that waits, with all that its client was promised; not one that is still to be admitted.
     var isEstablished: Bool {
         switch phase {
         case .open, .polling, .asking: true

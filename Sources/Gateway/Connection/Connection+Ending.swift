@@ -47,8 +47,7 @@ extension Connection {
         return Departing()
     }
 
-    /// Ends a connection on which nothing is asked: nobody awaits an answer, so that the peer's own end is awaited for a moment
-    /// only.
+    /// Ends a connection without an open request: no client awaits an answer, so the peer's own end is awaited for a moment only.
     func finishIdle() {
         phase = .ending(Ending(departing: endPhase()))
         transport?.close(afterFlush: true, limitMilliseconds: ConnectionLoop.idleEndMilliseconds)

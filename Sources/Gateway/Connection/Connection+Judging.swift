@@ -4,7 +4,7 @@ import Tokens
 
 /// What becomes of a request, at once or when another server was asked about its token.
 extension Connection {
-    /// The request is read, but nobody knows yet whether its token is good.
+    /// The request is read, but it is not known yet whether its token is good.
     final class Judging {
         let head: RequestHead
         /// What followed the request.

@@ -104,7 +104,7 @@ extension Connection {
         return !isLast && (hasReadBody || head.body.isEmpty) && SyncAnswer.keepsAlive(head)
     }
 
-    /// Counts an idle connection for the user whom it has served last; those of a balancer serve many, one after the other.
+    /// Counts an idle connection for the user that it has served last; a balancer's connections serve many users in turn.
     ///
     /// - Returns: false where that user has as many as it may: the connection is to end.
     func rest(_ reading: RequestReading, of identity: Identity?) -> Bool {

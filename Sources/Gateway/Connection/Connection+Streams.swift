@@ -72,7 +72,7 @@ extension Connection {
         if session.hasRest, !hadRest { receiveRestLater(session) }
     }
 
-    /// The client had its share of this tick: what it sent further waits behind the others, here or in the kernel.
+    /// The client had its share of this tick: its further bytes wait behind those of others, here or in the kernel.
     private func receiveRestLater(_ session: WebSocketSession) {
         transport?.pauseReading()
         loop.eventLoop.executeNextTick { [self] in receiveRest(session) }

@@ -84,7 +84,7 @@ extension Connection {
 
     /// Answers a request for which nothing has to be waited for.
     ///
-    /// - Parameter identity: whose it is; nil where nobody was let in.
+    /// - Parameter identity: whose it is; nil where no client was admitted.
     func answer(
         _ head: [UInt8], _ body: [UInt8] = [], keepsAlive: Bool, _ early: EarlyBytes, of identity: Identity? = nil
     ) {

@@ -81,7 +81,7 @@ final class StreamToken {
     var end: Timer?
     /// Nil where the token has no end.
     var watch: TokenWatch?
-    /// Nil where nobody has to be asked about the token once more.
+    /// Nil where no server has to be asked about the token once more.
     var recheck: TokenRecheck?
     /// Of the last ``recheck``.
     var rechecks: UInt32 = 0

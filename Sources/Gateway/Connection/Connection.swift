@@ -32,7 +32,7 @@ final class Connection {
     var age: Timer?
     /// The answer to the current request is the last one.
     var isOld = false
-    /// Whose request was let in last on this connection: its client may keep it between two requests.
+    /// The identity that was admitted last on this connection: its client may keep the connection between two requests.
     var lastAdmitted: Identity?
     /// The peer has sent its end behind a whole request: it is answered, and what it has sent ahead, and nothing more comes.
     var peerHasFinished = false
@@ -147,8 +147,8 @@ final class Connection {
         if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finishIdle() }
     }
 
-    /// An answer has left and the client may ask again, or has asked ahead already. A client that was never let in, or is just
-    /// refused, has no more time for that than a newcomer: else connections could be kept without a token.
+    /// An answer has left and the client may ask again, or has already done so. A client that was never admitted, or is just
+    /// refused, has a newcomer's time for it: otherwise connections could be kept without a token.
     private func awaitNextRequest(_ answered: Answering) {
         id.turn &+= 1
         answerFields = loop.admission.browsers.crossOrigin.commonFields

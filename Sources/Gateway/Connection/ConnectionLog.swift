@@ -31,7 +31,7 @@ final class ConnectionLog: Sendable {
         }
     }
 
-    /// A page may not ask here: somebody else's, or one of ours that the settings do not name.
+    /// A page may not ask here: it is foreign, or it is ours and missing in the settings.
     func originRefused(_ origin: [UInt8], _ client: ClientAddress, now: UInt64) {
         log("request refused: its page's origin is not listed", cause: "origin", .notice, now: now) { suppressed in
             [
@@ -89,7 +89,7 @@ final class ConnectionLog: Sendable {
         }
     }
 
-    /// A connection was closed for its PROXY header: the balancer and this node disagree, or somebody goes around it.
+    /// A connection was closed for its PROXY header: the balancer and this node disagree, or a client bypasses the balancer.
     func proxyHeaderRejected(_ why: ProxyHeaderRejection, _ peer: ClientAddress, now: UInt64) {
         guard let passed = limiter.pass(why.rawValue, now: now) else { return }
         logger.warning(

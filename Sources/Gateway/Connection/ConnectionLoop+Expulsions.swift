@@ -20,7 +20,7 @@ extension ConnectionLoop {
         private var batches: [Batch] = []
         var timer: Timer?
 
-        /// When the next one ends; nil: nobody does.
+        /// When the next one ends; nil: none does.
         var nextMoment: UInt64? { batches.lazy.map(\.moment).min() }
         var count: Int { planned.count }
         var hasFound: Bool { !found.isEmpty }

@@ -59,8 +59,8 @@ extension ConnectionLoop {
         connection.subscription?.settle(now: eventLoop.now)
     }
 
-    /// Closes every connection; their ends follow within the close timeout. Nobody may be let in any more: those that come
-    /// meanwhile are not closed.
+    /// Closes every connection; their ends follow within the close timeout. No client may be admitted any more: connections that
+    /// come meanwhile are not closed.
     func closeAll(_ farewell: Farewell) {
         cancelDrain()
         walk.farewell = farewell

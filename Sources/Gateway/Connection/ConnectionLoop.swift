@@ -52,8 +52,8 @@ final class ConnectionLoop {
 
     /// From the end of an idle connection to its peer's: some round trips. A node that ends waits for all of them.
     static let idleEndMilliseconds: UInt16 = 200
-    /// What the client of an event stream may send behind its request, which nobody reads: another request or two of a client
-    /// that pipelines.
+    /// How many bytes the client of an event stream may send after its request. They are ignored; a client that pipelines may
+    /// send another request or two.
     static let maximumStrayBytes = 64 * 1024
 
     let eventLoop: EventLoop
@@ -90,7 +90,7 @@ final class ConnectionLoop {
     private var isAnswering = false
     /// Called once, when the last connection has gone.
     var emptied: (() -> Void)?
-    /// What ends at a moment of its own; nil: nobody goes out of service.
+    /// The running drain; nil: the node stays in service.
     var drain: Drain?
     var expulsions = Expulsions()
 
@@ -118,9 +118,9 @@ final class ConnectionLoop {
             limits: policy.webSocketLimits, payloads: .objects(maximumBytes: SentToken.maximumMessageBytes))
     }
 
-    /// Goes on with another policy and admission. Connections stay; from here on all of them, and those that come, are held
-    /// to the new ones. What one has begun under the old ones (a deadline, a TLS handshake) it ends under them. Those are
-    /// closed whose static token is gone or means somebody else.
+    /// Goes on with another policy and admission. Connections stay; old and new ones follow the new values from here on. A
+    /// deadline or a TLS handshake that has begun ends under the old ones. Connections whose static token is gone, or names
+    /// another client now, are closed.
     func adopt(_ policy: ConnectionPolicy, _ admission: Admission) {
         let setsAge = policy.maximumAgeMilliseconds != self.policy.maximumAgeMilliseconds
         self.policy = policy
@@ -236,8 +236,8 @@ final class ConnectionLoop {
 @available(*, unavailable)
 extension ConnectionLoop: Sendable {}
 
-/// Random numbers for delays, which are nobody's secret: the system is asked for the first one alone, since each question to
-/// it is a system call. SplitMix64.
+/// Random numbers for delays, which are no secrets. Only the first one is asked of the system, since each question to it is a
+/// system call. SplitMix64.
 struct SpreadGenerator: RandomNumberGenerator {
     private var state = UInt64.random(in: .min ... .max)
 

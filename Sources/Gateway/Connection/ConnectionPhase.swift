@@ -27,7 +27,7 @@ extension Connection {
         var deadline: Timer?
         /// An answer has left, and nothing of the next request has come yet.
         var isIdle = false
-        /// Whom an idle connection counts for; nil: for nobody.
+        /// The user that an idle connection counts for; nil: none.
         var idleSubject: SubjectKey?
         /// Until the first answer of the connection.
         var place: Place?
@@ -110,7 +110,7 @@ extension Connection {
         var place: Place?
         /// The permit is that of a wait.
         let isCounted: Bool
-        /// It was let in, and counts as open until it is answered or gone.
+        /// It was admitted, and counts as open until it is answered or gone.
         var hasBegun = false
         /// Monotonic, in milliseconds.
         let since: UInt64
@@ -139,7 +139,7 @@ extension Connection {
         var facts: DeliveryFacts?
         /// A refusal behind which the connection stays.
         let isRefusal: Bool
-        /// Whose answer it is; nil where nobody was let in.
+        /// Whose answer it is; nil where no client was admitted.
         let identity: Identity?
         /// The permit of a wait, until its answer has left; also of every other answer that the kernel did not accept at once.
         var place: Place?

@@ -6,12 +6,12 @@ import WebSocket
 struct LoopCounters: Sendable {
     var accepted: UInt64 = 0
     var opened: UInt64 = 0
-    /// Streams that began, and requests to `/sync/v1` that were let in.
+    /// Streams that began, and requests to `/sync/v1` that were admitted.
     var handshakes: UInt64 = 0
     /// Of these, those that have not ended, by kind.
     var open = [Int](repeating: 0, count: DeliveryCounts.Kind.allCases.count)
     var deliveries: UInt64 = 0
-    /// TLS handshakes in full, those that resumed a session, and those that were begun and came to nothing.
+    /// TLS handshakes in full, those that resumed a session, and those that began and failed.
     var tlsFull: UInt64 = 0
     var tlsResumed: UInt64 = 0
     var tlsFailed: UInt64 = 0

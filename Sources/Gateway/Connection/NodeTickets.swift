@@ -8,7 +8,7 @@ struct TicketPolicy: Sendable {
     let seal: TicketSeal
     let lifetimeSeconds: Int64
 
-    /// The ticket of a text that may still let somebody in.
+    /// The ticket of a text, if it may still admit a client.
     func ticket(_ text: [UInt8], now: Int64) -> Result<Ticket, TokenRefusal> {
         guard let ticket = seal.ticket(text), now < ticket.endsAt else { return .failure(.ticket) }
         return .success(ticket)
@@ -19,7 +19,7 @@ struct TicketPolicy: Sendable {
 final class NodeTickets: Sendable {
     private let used = Mutex(UsedTickets())
 
-    /// Uses a ticket up; the refusal where it lets nobody in.
+    /// Uses a ticket up; returns the refusal if the ticket admits no client.
     func use(_ ticket: Ticket, _ policy: TicketPolicy, now: Int64) -> Refusal? {
         switch used.withLock({ $0.use(ticket, lifetimeSeconds: policy.lifetimeSeconds, now: now) }) {
         case .first: nil

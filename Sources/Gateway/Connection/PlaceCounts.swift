@@ -36,7 +36,7 @@ struct AddressKey: Hashable, Sendable {
 
     init?(_ client: ClientAddress) {
         switch client {
-        // ff00::/8 is multicast (RFC 4291 §2.7): nobody comes from there, so that these stand for IPv4.
+        // ff00::/8 is multicast (RFC 4291 §2.7): no client has such an address, so these codes stand for IPv4.
         case .ipv4(let address): code = 0xFFFF_FFFF_0000_0000 | UInt64(address)
         case .ipv6(let high, _): code = high
         case .unix: return nil

@@ -87,7 +87,7 @@ final class Places: Sendable {
         state.withLock { state in accounts.map { state.counts.accounts[$0] ?? 0 } }
     }
 
-    /// Whether nobody is counted anywhere.
+    /// Whether all counts are empty.
     var isEmpty: Bool {
         state.withLock { state in
             state.counts.total == 0 && state.counts.accounts.isEmpty && state.counts.subjects.isEmpty
