@@ -42,7 +42,7 @@ struct AdminAudit: Sendable {
 }
 
 extension Administration {
-    /// Writes the line of a request that was let in. Any thread.
+    /// Writes the line of an admitted request. Any thread.
     func audit(_ audit: AdminAudit?, status: Int) {
         guard let audit else { return }
         logger.notice("administration request", audit.facts(status: status))

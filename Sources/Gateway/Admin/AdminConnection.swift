@@ -29,7 +29,7 @@ final class AdminConnection {
     private let peer: ClientAddress
     private var phase = Phase.reading(AdminRequestReader())
     private var deadline: Timer?
-    /// What came behind the request that is being answered.
+    /// Bytes that followed the request that is being answered.
     private var early = EarlyBytes()
     private var request: AdminRequest?
     /// Whether nothing of a request has come since the last answer.

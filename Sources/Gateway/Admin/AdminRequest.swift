@@ -64,7 +64,7 @@ struct AdminRequestReader {
         case needMore
         /// The first `consumed` bytes of the input belong to it, or to what came before.
         case request(AdminRequest, consumed: Int)
-        /// Answered, and the connection closed: nobody knows where the next request begins.
+        /// Answered, and the connection closed: the start of the next request is unknown.
         case refused(AdminRefusal)
     }
 

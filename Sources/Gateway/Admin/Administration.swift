@@ -115,9 +115,9 @@ package final class Administration: Sendable, AdminSite {
         }
     }
 
-    // MARK: - Rows that need nobody else
+    // MARK: - Rows that ask no other loop
 
-    /// Only on the loop. Asks no broker, and nobody else.
+    /// Only on the loop. Asks no broker, and no other loop.
     func livez() -> AdminAnswer {
         if let stuck = watch.value.stuck { return AdminAnswer(503, stuck) }
         return AdminAnswer(200, "ok")

@@ -4,7 +4,7 @@ indirect enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case text(String)
     case integer(Int64)
-    /// Written with up to three digits behind the point; what is no number is null.
+    /// Written with up to three digits after the point; a value that is not a number is null.
     case decimal(Double)
     case truth(Bool)
     case null

@@ -21,7 +21,7 @@ struct LoopHeartbeat: Sendable {
 
     init(_ names: [String]) { loops = names.map { Watched(name: $0) } }
 
-    /// Another loop, behind the others.
+    /// Adds another loop after the others.
     mutating func add(_ name: String) { loops.append(Watched(name: name)) }
 
     /// A beat: returns the indices of the loops that are to be asked. One with an open question is not asked again.

@@ -12,7 +12,7 @@ enum MetricTable {
 
     private static let outcome = MetricLabel("outcome", ["ok", "failed"])
     private static let kinds = MetricLabel("kind", DeliveryCounts.Kind.allCases.map(\.name))
-    /// A 410 is an answer to a request that was let in.
+    /// A 410 answers a request that was admitted.
     private static let handshakeOutcomes =
         ["accepted"] + RefusalCode.allCases.filter { $0 != .resync }.map(\.rawValue) + [Refusal.plainGetCode]
 

@@ -36,7 +36,7 @@ struct NodeReport: Sendable {
     /// A busy partition is always a little behind, and ends are asked for every 5 s.
     static let lagWarningSeconds = 15.0
 
-    /// What somebody should know of, the gravest first.
+    /// What an operator should know, the gravest first.
     ///
     /// - Parameters:
     ///   - failing: parts of the node that are not as they should be, with the reason.

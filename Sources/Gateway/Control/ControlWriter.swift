@@ -30,7 +30,7 @@ package enum ControlWriter {
                 brokers: kafka.brokers,
                 kafka.settings.map { ($0.name, $0.value) } + [
                     ("acks", "all"), ("enable.idempotence", "true"),
-                    // A misspelt topic that came into being here would be read by nobody.
+                    // A misspelt topic that this created would have no reader.
                     ("allow.auto.create.topics", "false"),
                     // Given up by the library too, so that nothing is written behind our back for long.
                     ("message.timeout.ms", String(timeoutMilliseconds)),

@@ -72,7 +72,7 @@ final class AudienceGroup<Port: SubscriberPort> {
         last.slot = stream.slot
     }
 
-    /// From now on all polls that wait are owed these events. Returns their line, nil where nobody waits.
+    /// From now on all polls that wait are owed these events. Returns their line, nil where no poll waits.
     ///
     /// While polls are owed earlier events the line is closed even if it is empty: one that has had those from another node
     /// moves on into it, and is owed these.

@@ -20,7 +20,7 @@ final class CatchUp<Port: SubscriberPort> {
     var resync: (why: ResyncReason, at: CursorText)?
     /// Events that were written, and that the socket did not accept at once.
     var unsent: [DeliveryFacts] = []
-    /// A resync was sent, which is what this came to.
+    /// A resync was sent: that is the outcome.
     var isResynced = false
     /// The control message `live` is due when the stream has caught up.
     var owesLive: Bool

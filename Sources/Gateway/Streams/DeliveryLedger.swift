@@ -144,15 +144,15 @@ struct DeliveryLedger {
     /// Entries before it are done with.
     private var head = 0
 
-    /// Entries that somebody waits for, and those between them.
+    /// Entries that some stream waits for, and those between them.
     var pending: Int { entries.count - head }
 
-    /// Makes an entry behind `previous`, which the caller remembers. Nobody waits for it yet.
+    /// Makes an entry behind `previous`, which the caller remembers. No stream waits for it yet.
     mutating func add(_ facts: DeliveryFacts, after previous: UInt32 = none) -> UInt32 {
         trim()
         var number = base &+ UInt32(entries.count)
         if number == Self.none {
-            // That number stands for no entry: nobody is owed this one.
+            // That number stands for no entry: no stream is owed this one.
             entries.append(Entry(facts: facts, previous: Self.none))
             number = 0
         }

@@ -18,7 +18,7 @@ struct StreamForm: Hashable, Sendable {
     var withTs = false
     /// Each message carries its id in the archive as `aid`.
     var withAid = false
-    /// False: those who make their own of events, whatever form that has.
+    /// False: streams that make messages of their own, whatever their form.
     private(set) var isShared = true
     /// Only these; nil is all.
     var entities: EntityFilter?

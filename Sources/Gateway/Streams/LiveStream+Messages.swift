@@ -1,7 +1,7 @@
 import LiveUpdates
 import WebSocket
 
-/// What a stream sends besides events: for those who asked for cursors, and for `mode=changed`.
+/// What a stream sends besides events: for clients that asked for cursors, and for `mode=changed`.
 extension LiveStream {
     private func control(_ message: ControlMessage) -> [UInt8] { fanOut.encoder.control(message, form.carrier) }
 

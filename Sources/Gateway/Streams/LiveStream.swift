@@ -97,7 +97,7 @@ final class LiveStream<Port: SubscriberPort> {
 
     // MARK: - Inputs
 
-    /// Ingest has answered: everything of the account from here on comes to this loop.
+    /// Ingest has answered: all later events of the account come to this loop.
     func joined(_ answer: JoinAnswer, now: UInt64) {
         guard case .joining = state else { return }
         resetsSeen = fanOut.resets

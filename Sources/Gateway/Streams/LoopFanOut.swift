@@ -7,12 +7,12 @@ import LiveUpdates
 final class LoopFanOut<Port: SubscriberPort> {
     typealias Group = AudienceGroup<Port>
 
-    /// Bytes of recent slices on this loop, all forms together; over it those who are behind go on from the log.
+    /// Bytes of recent slices on this loop, all forms together; over it, streams that are behind go on from the log.
     static var maximumRecentBytes: Int { 32 * 1_048_576 }
 
-    /// Replaced when settings are read again.
+    /// Replaced when settings are reloaded.
     var policy: StreamPolicy
-    /// All events up to here that concern this loop have been handed out, or will be read from the log by those who are behind.
+    /// All events up to here that concern this loop were handed out, or will be read from the log by streams that are behind.
     private(set) var sequence: UInt64 = 0
     let encoder: FormEncoder
     /// Nil until ingest reported one.
@@ -231,7 +231,7 @@ final class LoopFanOut<Port: SubscriberPort> {
 
     /// Notifies a person's streams of what that person has read on another device.
     ///
-    /// Goes over the account's streams of this loop once, so that no stream pays for an index while nobody reads.
+    /// Goes over the account's streams of this loop once, so that no stream pays for an index while no marks move.
     func read(_ notice: ReadNotice, now: UInt64) {
         guard let audience = audiences[notice.account] else { return }
         let thing = notice.thing.map { ThingName(entity: $0.entity, id: $0.id) }

@@ -88,7 +88,7 @@ final class Poll<Port: SubscriberPort> {
     func joined(_ answer: JoinAnswer, now: UInt64) {
         guard case .joining = state else { return }
         resetsSeen = fanOut.resets
-        // A cursor that cannot be read is a bad request; every other answer is one.
+        // An invalid cursor is a bad request; every other outcome is an answer.
         if case .refused(.invalid) = answer.outcome {} else { port.pollBegins() }
         switch answer.outcome {
         case .refused(let why): refuse(why, answer.fresh)

@@ -52,7 +52,7 @@ final class PollLine<Port: SubscriberPort> {
         last.slot = poll.slot
     }
 
-    /// Returns the line for those who begin to wait from now on.
+    /// Returns the line for polls that begin to wait from now on.
     func close(with owed: Owed) -> PollLine {
         precondition(self.owed == nil, "a line is closed once")
         let next = PollLine()
@@ -83,7 +83,7 @@ struct ClosedLines<Port: SubscriberPort> {
     mutating func add(_ line: PollLine<Port>, _ group: AudienceGroup<Port>) {
         guard !line.hasTurns else { return }
         line.hasTurns = true
-        // The group stays as long as its events are owed to somebody.
+        // The group stays as long as its events are owed to a poll.
         group.closedLines += 1
         members.append((line, group))
     }

@@ -31,7 +31,7 @@ struct RecentSlices {
 
     var isKept: Bool { after != nil }
 
-    /// Somebody fell behind after `sequence`. `now` is monotonic, in milliseconds.
+    /// A stream fell behind after `sequence`. `now` is monotonic, in milliseconds.
     mutating func keep(after sequence: UInt64, now: UInt64) {
         if after == nil { after = sequence }
         keptUntil = now + Self.keptMilliseconds

@@ -22,7 +22,7 @@ struct LiveParameters: Sendable, Equatable {
     /// After how long without a message the client wants a beat; nil: it did not ask.
     var beatSeconds: Int?
 
-    /// What `/sync/v1` alone knows is ignored, as everything is that nobody knows.
+    /// Parameters of `/sync/v1` alone are ignored, like unknown ones.
     static func parse(_ head: RequestHead, isEventStream: Bool) throws(Refusal) -> LiveParameters {
         let reading = ParameterReading(head)
         var parameters = LiveParameters()
@@ -77,7 +77,7 @@ struct SyncParameters: Sendable, Equatable {
     /// Whether the answer may have to wait; without a cursor there is nothing to wait for.
     var mayWait: Bool { since != nil && (waitMilliseconds > 0 || upTo != nil && upToMilliseconds > 0) }
 
-    /// What `/live/v1` alone knows is ignored, as everything is that nobody knows.
+    /// Parameters of `/live/v1` alone are ignored, like unknown ones.
     static func parse(_ head: RequestHead, _ limits: SyncLimits) throws(Refusal) -> SyncParameters {
         let reading = ParameterReading(head)
         var parameters = SyncParameters(limit: limits.maximumEvents)

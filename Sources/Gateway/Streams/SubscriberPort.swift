@@ -35,7 +35,7 @@ protocol SubscriberPort: AnyObject {
     /// The stream has ended by itself, and `code` is the reason for the client. Nothing is written after the close. `unsent` are
     /// the events that were written and have not left.
     func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts])
-    /// A poll is let in: it waits for its answer, or has it already.
+    /// A poll is admitted: it waits for its answer, or has it already.
     func pollBegins()
     /// A poll has its answer, the body of a 200; the facts are those of the events in it.
     func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts)

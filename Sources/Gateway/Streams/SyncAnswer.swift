@@ -20,7 +20,7 @@ enum SyncAnswer {
         ).serialized(date: date, withoutBody: true)
     }
 
-    /// The refusal of a cursor: 400 where it cannot be read, else 410 with a fresh one to go on with.
+    /// The refusal of a cursor: 400 for an invalid one, else 410 with a fresh one to go on with.
     static func refusal(of why: ResyncReason, fresh at: [UInt8]) -> Refusal {
         if why == .invalid { return Refusal(.badCursor) }
         return Refusal(
