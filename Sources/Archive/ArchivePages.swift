@@ -116,7 +116,7 @@ package struct InboxPage: Equatable, Sendable {
     package init() {}
 }
 
-/// What a person says: read up to there.
+/// A person's statement: everything up to there is read.
 package struct ReadMark: Sendable {
     package struct Thing: Hashable, Sendable {
         package let entity: String

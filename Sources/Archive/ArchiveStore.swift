@@ -3,7 +3,7 @@ import LiveUpdates
 
 /// Why an archive does not do what it was asked for.
 package enum ArchiveError: Error, Equatable, Sendable {
-    /// The disk has no room; what is there can be read.
+    /// The disk is full; what is stored can be read.
     case full
     /// The file may not be written; what is there can be read.
     case readOnly
@@ -19,11 +19,11 @@ package enum ArchiveError: Error, Equatable, Sendable {
     case pooled
     /// Too many wait for it already.
     case overloaded(maximumWaiting: Int)
-    /// What was deleted still stands in the file, because somebody reads it at this moment: to be repeated.
+    /// Deleted bytes are still in the file, because somebody reads it at this moment: repeat the call.
     case stillRead
     /// It was closed.
     case closed
-    /// Anything else that the database says: it may be over when it is asked again.
+    /// Any other error of the database: a retry may succeed.
     case unavailable(String)
 }
 
@@ -35,16 +35,16 @@ package protocol ArchiveStore: AnyObject, Sendable {
     func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome
     /// How far each partition is stored.
     func positions() async throws(ArchiveError) -> [StoredPosition]
-    /// Says which partitions this node reads. Returns those of them that it alone writes from now on, until it says so again
-    /// and they are not among them or the store is closed, each with where it goes on. To be called again and again: where
-    /// many nodes write, another one may have left some.
+    /// Names the partitions that this node reads. Returns those that it alone writes from now on, each with its next offset.
+    /// This holds until a later call without them, or until the store is closed. Call it again and again: where many nodes
+    /// write, another one may have left some.
     func claim(_ partitions: [ArchivePartition]) async throws(ArchiveError) -> [ClaimedPartition]
 
     /// Events of one account, in their order.
     func page(_ query: PageQuery) async throws(ArchiveError) -> EventPage
     /// The things of one account, with what one person has not read.
     func inbox(_ query: InboxQuery) async throws(ArchiveError) -> InboxPage
-    /// Says how far a person has read.
+    /// Stores how far a person has read.
     func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome
 
     /// What time the store has, and what it has let go of.
@@ -53,9 +53,9 @@ package protocol ArchiveStore: AnyObject, Sendable {
     func keep(from stamp: Int64) async throws(ArchiveError)
     /// Deletes some of what was let go. False: nothing is left to be deleted.
     func sweep() async throws(ArchiveError) -> Bool
-    /// Up to when a record erases, which was read at a moment: its stamp, or that moment where it is stamped ahead. Of one that
-    /// was ahead when it was read first it is that moment for as long as the record may be read again, by whichever node: it
-    /// does not grow to cover what came since.
+    /// The moment up to which a record erases: its stamp, or the moment at which it was read, where it is stamped ahead. A
+    /// record that was ahead when it was first read keeps that moment, whichever node reads it again. So it never covers what
+    /// arrived since.
     func erasureEnd(_ account: Account, stamped stamp: Int64, readAt moment: Int64) async throws(ArchiveError) -> Int64
     /// Deletes what is stamped or arrived before a moment, and marks of before it.
     func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts
@@ -111,7 +111,7 @@ package struct ArchiveSize: Equatable, Sendable {
     }
 }
 
-/// An event on its way into the archive.
+/// An event that is to be stored.
 package struct ArchivedEvent: Sendable {
     package let account: Account
     package let event: ThinEvent
@@ -180,7 +180,7 @@ package struct ArchiveBatch: Sendable {
     package struct Stamps: Equatable, Sendable {
         package let first: Int64
         package let last: Int64
-        /// Where the record of the last one stands; nil where that was not noted.
+        /// The offset of the last one's record; nil where that was not noted.
         package let lastOffset: Int64?
 
         package init(first: Int64, last: Int64, lastOffset: Int64? = nil) {
@@ -220,8 +220,8 @@ extension ArchiveBatch.Run {
     func step(next stored: Int64, stamp: Int64) -> Step {
         switch continuation {
         case .otherLog(let since): Step(start: from, gapSince: min(since ?? stamp, stamp), gapUntil: stamps?.first)
-        // What is read once more, without anything being known to be lost, is there, and counts until that is over.
-        // Where Kafka begins behind all that is stored by now, what stood between is lost.
+        // The records are read once more and none is known to be lost: what is stored counts until that is over. If Kafka's log
+        // now starts behind all that is stored, the records in between are lost.
         case .cutBack(nil):
             Step(
                 start: from, gapSince: from > stored ? stamp : nil, gapUntil: from > stored ? stamps?.first : nil,
@@ -231,7 +231,7 @@ extension ArchiveBatch.Run {
         case .same where next > stored:
             Step(start: max(from, stored), gapSince: from > stored ? stamp : nil, gapUntil: stamps?.first)
         case .repeated where next > stored: Step(start: max(from, stored), gapSince: from > stored ? stamp : nil)
-        // It may say better which log it is.
+        // Its log may be known better than before.
         case .same, .repeated: Step(start: next == stored && log != nil ? stored : nil)
         }
     }

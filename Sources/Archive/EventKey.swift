@@ -1,20 +1,20 @@
 import LiveUpdates
 
-/// An event's place among all others, as bytes that a database compares: the order of its ``ArchiveID``, without its check,
-/// which every reader can make again.
+/// The position of an event among all others, as bytes that a database compares. Their order is that of its ``ArchiveID``,
+/// without its check, which every reader can compute again.
 ///
-/// Stamp + 1 in 6 bytes, the topic's hash in 4, then partition and offset, each as the number of its bytes and these, as few as
-/// can be, highest first: 14 to 16 bytes for most events, where fixed numbers would take 22.
+/// Stamp + 1 in 6 bytes, the topic's hash in 4. Then partition and offset: each as the count of its bytes and these bytes, as
+/// few as possible, highest first. Most events need 14 to 16 bytes; fixed numbers would need 22.
 ///
-/// Stamps that 6 bytes do not hold stand in 8, with the sign turned, behind bytes that no other key begins with: six of 0 and
-/// another one (−1, which is none, has a 1 there instead of them), or ten of 255, behind which a key of 6 bytes has at most 4.
-/// Keys of 6 bytes never change: files hold them.
+/// Other stamps have 8 bytes with the sign bit inverted, behind a start that no other key has. Below −1 the start is seven
+/// bytes of 0; −1, which means no stamp, has six and a 1. Above, it is ten of 255: in a key with 6 bytes of stamp at most a 4
+/// follows them. Keys with 6 bytes of stamp never change: files hold them.
 struct EventKey: Hashable, Sendable {
     /// Above every event: the longest row of 255s in a key has 22 of them.
     static let end = EventKey(bytes: Array(repeating: 0xFF, count: 24))
     /// Below every event; what a person without a mark has read.
     static let start = EventKey(bytes: [])
-    /// The last stamp that 6 bytes hold. Before later ones had keys of their own it stood for them too.
+    /// The last stamp that 6 bytes hold. Before later stamps had keys of their own, it was used for them too.
     static let lastShortStamp: Int64 = 1 << 48 - 2
 
     let bytes: [UInt8]
@@ -72,7 +72,7 @@ struct EventKey: Hashable, Sendable {
         append(number, count: count, to: &bytes)
     }
 
-    /// Takes what a file holds.
+    /// From the bytes that a file holds.
     init(stored bytes: [UInt8]) { self.bytes = bytes }
 
     /// Its stamp and how many bytes that has, where there is one: neither ``start`` nor ``end`` has.

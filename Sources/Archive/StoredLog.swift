@@ -16,18 +16,18 @@ package struct StoredLog: Equatable, Sendable {
         }
     }
 
-    /// Each stands twice as far from the newest as the one behind it, about: they reach over some 2^24 offsets.
+    /// Each is about twice as far from the newest as the one behind it, so they cover some 2^24 offsets.
     package static let maximumPoints = 24
     private static let version: UInt8 = 1
 
     package var known: KnownLog
     /// The oldest comes first.
     package private(set) var points: [Point]
-    /// What stands before this offset may be stored, although the position lies before it: the log was cut back, and is
-    /// read again up to there. Nil: nothing behind the position is.
+    /// The log was cut back and is read again: what lies before this offset may be stored, although the position is before it.
+    /// Nil: nothing behind the position is stored.
     package var until: Int64?
-    /// What stands from this offset on was read after the log was proved last: it may be of another one, or of this one after it
-    /// was cut back, and something may have been passed over there. Nil: nobody has noted it.
+    /// What lies from this offset on was read after the last proof of the log. It may be of another log, or of this one after
+    /// it was cut back, and records may have been skipped there. Nil: nobody has noted it.
     package var sure: Int64?
 
     package init(known: KnownLog = KnownLog(), points: [Point] = [], until: Int64? = nil, sure: Int64? = nil) {
@@ -37,8 +37,8 @@ package struct StoredLog: Equatable, Sendable {
         self.sure = sure
     }
 
-    /// Of a position whose log was not noted, with the stamp of the last record before it: it stands there, or before the
-    /// markers of some transactions.
+    /// For a position whose log was not noted, with the stamp of the last record before it. That record is directly before the
+    /// position, or before the markers of some transactions.
     init(next: Int64, stamp: Int64) {
         let offsets = stamp >= 0 ? max(0, next - Int64(Self.maximumMarkers))..<max(0, next) : 0..<0
         self.init(points: offsets.map { Point(offset: $0, stamp: stamp) })
@@ -46,7 +46,7 @@ package struct StoredLog: Equatable, Sendable {
 
     private static let maximumMarkers = 8
 
-    /// What is known of the log at a position; nil where that cannot be said.
+    /// What is known of the log at a position; nil where that is unknown.
     func known(at next: Int64) -> KnownLog? { next >= until ?? .min ? known : nil }
 
     /// The stamp of the last record before a position that is sure to be of this log, −1 where none is; nil: all of them are.
@@ -82,7 +82,7 @@ package struct StoredLog: Equatable, Sendable {
         sure = sure.map { min($0, offset) }
     }
 
-    /// What stands before this offset was read before the log was proved.
+    /// What lies before this offset was read before the log was proved.
     mutating func prove(before offset: Int64) { sure = max(sure ?? offset, offset) }
 
     // MARK: - Bytes
@@ -147,9 +147,9 @@ package struct StoredPosition: Equatable, Sendable {
     package let partition: Int32
     /// The next offset to be read.
     package let next: Int64
-    /// The log that it counts in; nil where that cannot be said.
+    /// The log in which the offset counts; nil where that is unknown.
     package let log: KnownLog?
-    /// Of the last records before it those that are known: a node that has read another one there knows the log not to be its own.
+    /// The known ones of the last records before it. A node that read another record there knows that the log is not its own.
     package let newest: [StoredLog.Point]
 
     package init(topic: String, partition: Int32, next: Int64, log: KnownLog? = nil, newest: [StoredLog.Point] = []) {

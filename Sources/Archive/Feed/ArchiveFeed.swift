@@ -3,11 +3,11 @@ import LiveUpdates
 
 /// What is to be written into an archive, and what has to be read once more for it: decided without I/O and without a clock.
 ///
-/// What is read live is held until it is stored, as far as it finds room. A partition whose stored position is not where
-/// that begins is *behind*: it is read again from there, until it meets what is held. All is told in whole runs, so that the
-/// store sees where records are missing.
+/// Records that are read live are held until they are stored, up to a limit. A partition is *behind* if its stored position is
+/// before what is held: it is read again from there up to that. Everything is passed on in whole runs, so that the store sees
+/// where records are missing.
 package struct ArchiveFeed {
-    /// What is held of all partitions. What finds no room is read again: a second or so of a busy node.
+    /// The limit for held records of all partitions: a second or so of a busy node. What exceeds it is read again.
     package static let maximumHeldBytes = 16 << 20
     /// Accounts whose erasure is remembered, each until it is older than what is kept.
     package static let maximumErasures = 65_536
@@ -31,7 +31,7 @@ package struct ArchiveFeed {
     private let maximumHeldBytes: Int
     private let maximumErasures: Int
     private(set) var parts: [PartitionName: FeedPartition] = [:]
-    /// What is on its way into the store.
+    /// What is being stored.
     private var flights: [PartitionName: Flight] = [:]
     private var gone = GonePartitions()
     /// Nothing of these from before these moments is stored any more.
@@ -48,7 +48,7 @@ package struct ArchiveFeed {
 
     // MARK: - What is read live
 
-    /// Takes what has come. `wallClock`: since 1970, in ms.
+    /// Receives what was read. `wallClock`: since 1970, in ms.
     package mutating func receive(_ buffer: consuming RecordBuffer, now: UInt64, wallClock: Int64) {
         let logs = buffer.logs
         for run in buffer.runs() {
@@ -65,7 +65,7 @@ package struct ArchiveFeed {
         }
     }
 
-    /// What was read live was dropped on its way.
+    /// Records that were read live were dropped before they arrived here.
     package mutating func miss(_ dropped: DroppedRecords, now: UInt64, wallClock: Int64) {
         for (name, end) in dropped.ends {
             parts[name, default: FeedPartition(generation: end.generation)].miss(end, now: now)
@@ -137,10 +137,10 @@ package struct ArchiveFeed {
         return own.max { $0.generation < $1.generation }?.facts?.topicID
     }
 
-    /// A refresh has ended: by topic, what brokers have told of it.
+    /// A metadata refresh has ended: by topic, what brokers have reported of it.
     package mutating func refreshed(_ topics: [TopicAnswers]) { gone.refreshed(topics) }
 
-    /// Takes how far all partitions are stored, whoever writes them. Not while something is stored.
+    /// Receives how far all partitions are stored, by any node. Not while something is stored.
     ///
     /// - Returns: whether some were found to be gone: they are to be claimed too.
     package mutating func findGone(in stored: [StoredPosition], now: UInt64, wallClock: Int64) -> Bool {
@@ -153,7 +153,7 @@ package struct ArchiveFeed {
 
     package var questions: [Question] {
         parts.compactMap { name, part in
-            // Before it is known here which log is read nobody can tell whether it is the one that is stored.
+            // Before it is known which log is read here, nobody can decide whether it is the stored one.
             guard case .unresolved(let next) = part.claim, let facts = part.facts else { return nil }
             return Question(
                 partition: name, generation: part.generation, next: next, log: part.stored, facts: facts)
@@ -175,13 +175,13 @@ package struct ArchiveFeed {
         }
     }
 
-    /// What was read once more. What does not go on where the partition stands is nothing any more.
+    /// Receives what was read once more. A run that does not go on at the partition's position is dropped.
     package mutating func reread(_ run: RecordRun) {
         guard var part = parts[run.partition], part.generation == run.generation, case .at(let position) = part.claim,
             flights[run.partition] == nil, run.after == part.reread.last?.next ?? position, run.next > run.after
         else { return }
         if let held = part.chain.first?.after, run.from > held, held > run.after {
-            // Kafka begins behind what is held by now: only what stands before that is lost.
+            // Kafka's log now starts behind the first held offset: only what lies before that offset is lost.
             part.append(
                 reread: RecordRun(
                     partition: run.partition, generation: run.generation, after: run.after, from: held, next: held))

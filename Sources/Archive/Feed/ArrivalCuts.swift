@@ -1,7 +1,7 @@
-/// By when records of a partition had come that are not stored yet, as far as erasures ask for it.
+/// When records of a partition that are not stored yet had arrived at the latest, as far as erasures need it.
 ///
-/// What was dropped from memory is read again, later: nothing of a record that is stamped ahead says then that it was there before an
-/// erasure. So how far the partition was read by then is noted with the erasure.
+/// Records that were dropped from memory are read again later. Then nothing shows that one that is stamped ahead was there
+/// before an erasure. So the erasure is noted with how far the partition was read by then.
 package struct ArrivalCuts: Equatable, Sendable {
     /// Records before an offset had come before a moment, in ms since 1970.
     package struct Cut: Equatable, Sendable {
@@ -20,7 +20,7 @@ package struct ArrivalCuts: Equatable, Sendable {
 
     package init() {}
 
-    /// What stands before the offset had come before the moment.
+    /// Records before the offset had arrived before the moment.
     mutating func add(next: Int64, moment: Int64) {
         let index = cuts.lastIndex { $0.next < next }.map { $0 + 1 } ?? 0
         if index < cuts.count, cuts[index].next == next {
@@ -31,7 +31,7 @@ package struct ArrivalCuts: Equatable, Sendable {
         if cuts.count > Self.maximum { cuts.removeFirst() }
     }
 
-    /// What stands before the offset is stored.
+    /// Records before the offset are stored.
     mutating func drop(upTo offset: Int64) {
         guard let first = cuts.first, first.next <= offset else { return }
         cuts.removeAll { $0.next <= offset }

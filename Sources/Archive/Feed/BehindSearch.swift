@@ -1,13 +1,13 @@
 import KafkaLogs
 import LiveUpdates
 
-/// Where a partition goes on, from the first question to its leader to the last: what ``LogSearch`` makes of its records, once
-/// the leader has said it as often as it has to. Decided without Kafka and without a clock; times are monotonic, in ms.
+/// Where a partition goes on, from the first question to its leader to the last: ``LogSearch`` decides it by the records, once
+/// the leader has reported it as often as needed. Decided without Kafka and without a clock; times are monotonic, in ms.
 package struct BehindSearch: Sendable {
     package enum Question: Equatable, Sendable {
         /// Where the log begins and ends.
         case bounds
-        /// Which record stands exactly there.
+        /// Which record is exactly there.
         case record(at: Int64)
         /// The first record that is stamped at this time or later, in ms since 1970.
         case first(since: Int64)
@@ -35,7 +35,7 @@ package struct BehindSearch: Sendable {
 
     package var partition: PartitionName { asked.partition }
 
-    /// Nil: the leader does not tell.
+    /// Nil: the leader does not answer.
     package mutating func receive(bounds found: Range<Int64>?, _ turns: inout BehindTurns, now: UInt64) {
         question = nil
         guard let found else { return turns.wasSilent(partition, now: now) }
@@ -54,7 +54,7 @@ package struct BehindSearch: Sendable {
         question = nil
         switch first {
         case .offset(let offset): begin(at: max(offset, bounds.lowerBound), &turns)
-        // The end was asked for before: what came since stands behind it.
+        // The end was read before: records that arrived since are behind it.
         case .end: begin(at: isEmbedded ? bounds.lowerBound : bounds.upperBound, &turns)
         default: turns.wasSilent(partition, now: now)
         }

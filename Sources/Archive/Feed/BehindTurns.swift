@@ -5,9 +5,9 @@ import LiveUpdates
 package struct BehindTurns: Sendable {
     /// A leader that has not answered is not asked again at once: others wait for the end of each question.
     package static let pauseMilliseconds: ClosedRange<UInt64> = 500...4_000
-    /// A new leader may not know of all yet: what would make a log another one has to be said twice, so far apart.
+    /// A new leader may not know everything yet: an answer that would mean another log has to come twice, so far apart.
     package static let confirmationMilliseconds: UInt64 = 1_000
-    /// What was said so long ago does not count: much may have happened since.
+    /// An older answer does not count: much may have happened since.
     package static let doubtMilliseconds: UInt64 = 60_000
 
     private var silent: [PartitionName: (until: UInt64, pause: UInt64)] = [:]
@@ -36,7 +36,7 @@ package struct BehindTurns: Sendable {
         silent[partition]?.pause == Self.pauseMilliseconds.upperBound
     }
 
-    /// A leader has said that a position lies behind its log's end. Returns whether it has said so before, long enough ago.
+    /// A leader reports that a position lies behind its log's end. Returns whether it reported this before, long enough ago.
     package mutating func isLost(_ partition: PartitionName, now: UInt64) -> Bool {
         guard let first = doubted[partition], now <= first + Self.doubtMilliseconds else {
             doubted[partition] = now
@@ -52,7 +52,7 @@ package struct BehindTurns: Sendable {
 
     // MARK: - What was read once more
 
-    /// What stands in the part up to this offset was handed to the recorder.
+    /// The part's records up to this offset were handed to the recorder.
     package mutating func read(_ part: ArchiveFeed.Behind, to next: Int64, _ recorder: inout RunRecorder) {
         if next > part.range.lowerBound { isThere(part.partition) }
         recorder.move(part.partition, to: next)

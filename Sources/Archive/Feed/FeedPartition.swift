@@ -1,25 +1,25 @@
 import KafkaLogs
 
-/// What a node knows of one partition on its way into the archive.
+/// What a node knows of one partition that it reads for the archive.
 struct FeedPartition {
     /// Who writes it, and from where.
     enum Claim: Equatable {
         /// Nobody, or another node.
         case none
-        /// This node, once it is known where: the store said this, of the log that is noted in ``FeedPartition/stored``.
+        /// This node, once the offset is known. The store has this one, of the log in ``FeedPartition/stored``.
         case unresolved(next: Int64?)
         /// This node, from this offset on.
         case at(Int64)
     }
 
     var generation: UInt32
-    /// Where live reading stands.
+    /// The next offset of live reading.
     var live: Int64?
-    /// What was read live, each the end of the one before; the last ends where live reading stands.
+    /// What was read live: each run begins at the end of the one before, and the last ends at the next offset of live reading.
     private(set) var chain: [RecordRun] = []
     private(set) var chainBytes = 0
     private(set) var claim = Claim.none
-    /// What this node knows of the log; nil until it was told, and where its buffers were dropped.
+    /// What this node knows of the log; nil until it is reported, and where its buffers were dropped.
     private(set) var facts: LogFacts?
     /// What the store knows of the log in which the claim's offset counts.
     private(set) var stored = StoredLog()
@@ -44,11 +44,11 @@ struct FeedPartition {
     /// Runs up to so many events are put together.
     static let smallRun = 512
 
-    /// Takes what was read live.
+    /// Receives what was read live.
     mutating func receive(_ run: RecordRun, now: UInt64) {
         if run.generation > generation { begin(run.generation) }
         guard run.generation == generation, live.map({ run.next >= $0 }) ?? true else { return }
-        // What stands between was dropped on the way: it is read again.
+        // Records in between were dropped earlier: they are read again.
         if run.after != live { lose(upTo: .max) }
         live = run.next
         if case .at(let position) = claim, run.next <= position { return }
@@ -93,9 +93,9 @@ struct FeedPartition {
     /// what was stored since. It doubles.
     static let firstRenewalMilliseconds: Int64 = 2_000
 
-    /// Takes what the node knows of the log. Where the store knows less of it, that is to be stored.
+    /// Receives what the node knows of the log. Where the store knows less of it, that is to be stored.
     ///
-    /// What is noted comes late, and a proof is asked for a while before: it holds of what was stored before it was asked for.
+    /// Facts arrive some time after their proof was asked for. So a proof holds for what was stored before that question.
     mutating func learn(_ log: NotedLog, wallClock: Int64) {
         if log.generation > generation { begin(log.generation) }
         guard log.generation == generation else { return }
@@ -178,7 +178,7 @@ struct FeedPartition {
         if !owesPosition, let live, live <= offset { waitsSince = nil }
     }
 
-    /// It is stored up to there, as a batch has said.
+    /// A batch has stored it up to there.
     mutating func store(upTo next: Int64, _ log: StoredLog, now: UInt64) {
         claim = .at(next)
         let sure = stored.sure
@@ -233,8 +233,8 @@ struct FeedPartition {
         drop(upTo: offset)
     }
 
-    /// Something was erased that had come before a moment: what of it is still held, was dropped, or has just been read once more, is
-    /// known again.
+    /// Something was erased that had arrived before a moment. What of it is still held, was dropped, or was just read again, is
+    /// recognized later.
     mutating func erase(until moment: Int64) {
         cut(by: moment)
         reread = reread.map(cuts.applied)

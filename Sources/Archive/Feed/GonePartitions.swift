@@ -1,7 +1,7 @@
 import KafkaLogs
 
-/// Partitions that are stored and do not exist any more: their topic was recreated with fewer, or is gone. What of them was not
-/// stored is lost, and nothing will ever be read of them that would tell.
+/// Partitions that are stored and do not exist any more: their topic was recreated with fewer, or is gone. What was not stored
+/// of them is lost, and no later record will show that.
 ///
 /// No I/O and no clock; moments are monotonic, in ms.
 struct GonePartitions {
@@ -11,13 +11,13 @@ struct GonePartitions {
     static let milliseconds: UInt64 = 10_000
 
     private var topics: [TopicAnswers] = []
-    /// Partitions that no broker names, each with the moment at which that was seen first, and how often brokers had told then.
+    /// Partitions that no broker names, each with the moment at which that was seen first, and the number of answers by then.
     private var unknownSince: [PartitionName: (moment: UInt64, answers: Int)] = [:]
     /// When it was found out of each, by the wall clock: what was lost came before.
     private var found: [PartitionName: Int64] = [:]
     /// Those that this node writes, each with the stamp of the last record that is sure to be of its log.
     private var claimed: [PartitionName: Int64?] = [:]
-    /// What is on its way into the store.
+    /// What is being stored.
     private(set) var flight: Set<PartitionName> = []
 
     /// A refresh has ended.
@@ -32,7 +32,7 @@ struct GonePartitions {
         Int(name.topic) >= topics.count || Int(name.number) < topics[Int(name.topic)].partitions
     }
 
-    /// Takes how far all partitions are stored. `id` is that of a topic as it is now. Returns whether more are gone than before.
+    /// Receives how far all partitions are stored. `id`: of a topic as it is now. Returns whether more are gone than before.
     mutating func find(
         in stored: [PartitionName: StoredPosition], now: UInt64, wallClock: Int64, _ id: (UInt16) -> UInt32?
     ) -> Bool {
@@ -62,7 +62,7 @@ struct GonePartitions {
             claimed[name] = nil
             return
         }
-        // Another node has said so.
+        // Another node has stored that.
         let isTold = position.next == 0 && position.log?.known.isUnread(id) == true
         guard !isTold, let next = position.next else { return forget(name) }
         claimed.updateValue(position.log?.sureStamp(at: next), forKey: name)

@@ -17,24 +17,24 @@ extension ArchiveFeed {
     package enum Resolution: Equatable, Sendable {
         /// In the log that is stored.
         case goOn(at: Int64)
-        /// In one that has taken the name of the one that is stored.
+        /// In another log, which has the name of the stored one.
         case otherLog(from: Int64)
-        /// In the log that is stored, which has lost its end: what came behind a record of this stamp, if anything; what stands
-        /// before `until` may be stored already.
+        /// In the stored log, which has lost its end: what followed a record of this stamp, if anything. What lies before
+        /// `until` may be stored already.
         case cutBack(to: Int64, since: Int64?, until: Int64)
     }
 }
 
-/// Where a partition goes on, found out by asking its leader which records stand where the store had some: decided without
-/// I/O and without a clock.
+/// Where a partition goes on. It is found by asking the leader which records are where the store had some. Decided without I/O
+/// and without a clock.
 ///
-/// Neither "no record there", which compaction and transactions make, nor "no answer" says anything of the log. A record that
-/// stands where it was is proof that the log is the same up to there; another one at an offset is proof that it is not. What was
-/// read after the log was proved last is read once more: it may have been another log by then, or this one after it was cut back,
-/// and what stands there now proves nothing of what stands before.
+/// Neither "no record there", which compaction and transactions cause, nor "no answer" proves anything. A record at its old
+/// offset proves that the log is the same up to there; another one proves that it is not. What was read after the last proof is
+/// read once more. It may have been another log by then, or this one after it was cut back, and the records there now prove
+/// nothing of those before.
 package struct LogSearch: Sendable {
     package enum Answer: Equatable, Sendable {
-        /// The record that stands exactly there. −1: it has no stamp.
+        /// The record at exactly this offset. −1: it has no stamp.
         case record(stamp: Int64)
         /// None does.
         case absent
@@ -43,7 +43,7 @@ package struct LogSearch: Sendable {
     }
 
     package enum Step: Equatable, Sendable {
-        /// Which record stands at this offset?
+        /// Which record is at this offset?
         case ask(Int64)
         case found(ArchiveFeed.Resolution)
         /// At the oldest record that is kept, in a log of which nothing is stored.
@@ -61,7 +61,7 @@ package struct LogSearch: Sendable {
     private var unasked: [StoredLog.Point]
     private var match: StoredLog.Point?
     private var hasMismatch = false
-    /// A record stands where it was read, and it was not sure in which log.
+    /// A record is where it was read, and it was not certain in which log.
     private var hasUnsureMatch = false
     private var hasAbsence = false
     private var isSilent = false
@@ -102,7 +102,7 @@ package struct LogSearch: Sendable {
             if hasMismatch || reached > end {
                 return .found(.cutBack(to: match.offset + 1, since: match.stamp, until: min(reached, end)))
             }
-            // Where no record stood behind it, another one may stand there since: also in a topic that has kept its id.
+            // If no record was right behind it, another one may be there now, even in a topic that has kept its id.
             if match == log.points.last(where: { $0.offset < sure }), next == match.offset + 1 {
                 return .found(.goOn(at: next))
             }
@@ -110,7 +110,7 @@ package struct LogSearch: Sendable {
             return .found(.cutBack(to: match.offset + 1, since: nil, until: reached))
         }
         if next <= end {
-            // Whatever log it is: all that can be read of it stands behind what is stored. One that was cut back has lost more.
+            // Whatever log it is: all that can be read of it is behind what is stored. One that was cut back has lost more.
             if next <= start, !hasMismatch, log.known.verdict(facts) != .other { return .found(.goOn(at: next)) }
             if let asked = unasked.last { return .ask(asked.offset) }
             if !hasMismatch {
@@ -134,8 +134,8 @@ package struct LogSearch: Sendable {
             ? .found(.goOn(at: next)) : .found(.cutBack(to: min(next, max(start, sure)), since: nil, until: reached))
     }
 
-    /// Whether the step rests on what a leader has said of its log alone, and would make it another one: one that was just
-    /// elected may not know of all yet, so that it has to say so twice.
+    /// Whether the step depends only on a leader's report of its log, and would make it another one. A leader that was just
+    /// elected may not know everything yet, so it has to report it twice.
     package var isDoubtful: Bool {
         switch step {
         case .found(.cutBack(_, let since, _)): since != nil

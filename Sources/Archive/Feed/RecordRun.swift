@@ -3,7 +3,7 @@ import LiveUpdates
 
 /// Records of one partition that were read one behind the other, and the events that were in them.
 package struct RecordRun: Sendable {
-    /// An event whose texts stand elsewhere.
+    /// An event whose texts are stored separately.
     struct Entry: Sendable {
         let offset: Int64
         /// −1: it has none.
@@ -38,7 +38,7 @@ package struct RecordRun: Sendable {
         self.next = next
     }
 
-    /// About what it takes.
+    /// About the bytes that it occupies.
     var bytes: Int { MemoryLayout<Self>.size + entries.count * MemoryLayout<Entry>.stride + texts.count }
 
     /// Goes on with one that follows it without a loss.
@@ -98,7 +98,7 @@ package struct RecordRun: Sendable {
     }
 }
 
-/// What one wake has read, of any partitions, in few arrays: whoever reads adds to it without an allocation a record.
+/// What one wake has read, of any partitions, in few arrays: to add a record needs no allocation.
 package struct RecordBuffer: Sendable {
     /// A run, and how much of the buffer is its.
     struct Segment: Sendable {
@@ -117,7 +117,7 @@ package struct RecordBuffer: Sendable {
 
     package var isEmpty: Bool { segments.isEmpty && logs.isEmpty }
 
-    /// About what it takes.
+    /// About the bytes that it occupies.
     package var bytes: Int {
         segments.count * MemoryLayout<Segment>.stride + entries.count * MemoryLayout<RecordRun.Entry>.stride
             + texts.count + logs.count * MemoryLayout<NotedLog>.stride
@@ -164,7 +164,7 @@ package struct DroppedRecords: Sendable {
 
     package var isEmpty: Bool { ends.isEmpty && logs.isEmpty }
 
-    /// Takes what remains of one that was read later.
+    /// Adds what remains of a buffer that was read later.
     package mutating func add(_ buffer: RecordBuffer) {
         var entry = 0
         for segment in buffer.segments {

@@ -7,7 +7,7 @@ package struct RunRecorder {
     private struct Position {
         /// The next offset; nil until it is known where reading begins.
         var next: Int64?
-        /// What comes next stands behind something that was lost.
+        /// Something was lost before the next record.
         var isBehindLoss = false
         /// Nothing from here on is recorded.
         var end = Int64.max
@@ -43,7 +43,7 @@ package struct RunRecorder {
         positions[topic][number] = Position(next: offset, end: end)
     }
 
-    /// Nothing stands between what was read and this offset; or, where something was lost, nothing that can be read.
+    /// There is no record between what was read and this offset; or, where something was lost, none that can be read.
     package mutating func move(_ partition: PartitionName, to offset: Int64) {
         move(partition, start: offset, next: offset)
     }
@@ -106,7 +106,7 @@ package struct RunRecorder {
             return
         }
         guard next > after else { return }
-        // Between them stand no records, unless some were lost.
+        // There are no records between them, unless some were lost.
         let from = position.isBehindLoss ? max(after, start) : after
         if from == after, isLast(partition, next: after) {
             buffer.segments[buffer.segments.count - 1].run.next = next
@@ -117,8 +117,8 @@ package struct RunRecorder {
         positions[topic][number].isBehindLoss = false
     }
 
-    /// Whether another record was read where this one is said to stand, in the log that is read now. Of records that were read
-    /// long ago that is not known.
+    /// Whether another record was read at this one's offset, in the log that is read now. For records that were read long ago
+    /// that is unknown.
     package func contradicts(_ point: StoredLog.Point, _ partition: PartitionName) -> Bool {
         let (topic, number) = (Int(partition.topic), Int(partition.number))
         guard topic < positions.count, number < positions[topic].count else { return false }
@@ -131,8 +131,8 @@ package struct RunRecorder {
         if positions[topic][number].next != nil { positions[topic][number].isBehindLoss = true }
     }
 
-    /// Reading was ahead of records that it had not read, and is set back to where the next facts say: whatever was stored
-    /// since the first of them is to be compared with the log once more.
+    /// Reading was ahead of records that it had not read. It is set back to the offset of the next facts: what was stored since
+    /// the first of them is to be compared with the log once more.
     package mutating func setBack(_ partition: PartitionName) {
         let (topic, number) = reserve(partition)
         setBacks[partition, default: 0] += 1
@@ -146,7 +146,7 @@ package struct RunRecorder {
         positions[Int(topic)] = []
     }
 
-    // MARK: - Places
+    // MARK: - Positions
 
     private mutating func reserve(_ partition: PartitionName) -> (topic: Int, number: Int) {
         let (topic, number) = (Int(partition.topic), Int(partition.number))
@@ -175,14 +175,14 @@ package struct RunRecorder {
     }
 }
 
-/// The last records that were read of a partition: by these it is found out that what another node, or this one before, has read at
-/// the same offset was another record.
+/// The last records that were read of a partition. They show whether another node, or this one before, has read another record
+/// at the same offset.
 struct RecentRecords {
     /// Some hundred bytes a partition; writers are behind by less than a second.
     static let maximum = 64
 
     private var points: [StoredLog.Point] = []
-    /// Where the oldest stands.
+    /// The index of the oldest.
     private var oldest = 0
 
     mutating func add(_ point: StoredLog.Point) {

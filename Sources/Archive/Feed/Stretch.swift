@@ -1,7 +1,7 @@
 import KafkaLogs
 import LiveUpdates
 
-/// Runs of a partition on their way into a batch: one as long as nothing is missing.
+/// Runs of a partition that are put into a batch: one run as long as nothing is missing.
 struct Stretch {
     private(set) var position: Int64
     private let start: Int64
@@ -30,7 +30,7 @@ struct Stretch {
     mutating func add(_ run: RecordRun, _ filter: (Account, RecordRun.Entry) -> Bool) {
         guard run.next > position else { return }
         if run.from > position {
-            // Nobody can read what stands before it.
+            // What lies before it can no longer be read.
             if hasGone { end() }
             position = run.from
             from = run.from

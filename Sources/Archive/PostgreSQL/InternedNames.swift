@@ -1,7 +1,7 @@
 import LiveUpdates
 import PostgreSQL
 
-/// A text that stands once, in what it belongs to.
+/// A text that is stored once for its owner.
 struct Name: Hashable {
     let owner: Int64
     let text: BytewiseKey
@@ -113,12 +113,12 @@ struct InternedNames {
     struct Things {
         /// One for each of the names.
         let numbers: [Int64]
-        /// Those that were not there: their last event is still to be said.
+        /// Those that were not there: their last event has still to be set.
         let made: [Int64]
     }
 
-    /// Locks things, and makes those that are not there. A thing whose last event lies before the floor has gone: its marks
-    /// go. It, and one that is made, take the marks that wait for them.
+    /// Locks things, and creates those that are missing. If the last event of a thing lies before the floor, the thing is gone
+    /// and its marks are deleted. Such a thing, or one that is created, gets the marks that wait for it.
     func things(_ names: [Name], of owners: [Owner], _ floor: EventKey) throws -> Things {
         var owner: [Name: Owner] = [:]
         for (name, one) in zip(names, owners) { owner[name] = one }

@@ -2,10 +2,10 @@ import PostgreSQL
 import SQLite
 import Synchronization
 
-/// Waits, on a session and a thread of its own, for marks that other nodes have moved. What they tell while it has no
-/// connection is read from the tables once it has one again.
+/// Waits, on a session and a thread of its own, for marks that other nodes have moved. Marks that they move while it has no
+/// connection are read from the tables once it has one again.
 final class MarkListener: Sendable {
-    /// At most between two looks at whether it is closed.
+    /// The longest time between two checks whether it is closed.
     static let waitMilliseconds: UInt64 = 200
     private static let shortestPause = 250
     private static let longestPause = 5_000
@@ -15,7 +15,7 @@ final class MarkListener: Sendable {
     private let told = Mutex(ToldMarks())
     private let moved: @Sendable (MarkMessage) -> Void
 
-    /// - Parameter moved: is told of each, from any thread.
+    /// - Parameter moved: called for each mark, from any thread.
     init(interruption: Interruption, moved: @escaping @Sendable (MarkMessage) -> Void) throws(SQLiteError) {
         thread = try ThreadBound()
         self.interruption = interruption
@@ -31,7 +31,7 @@ final class MarkListener: Sendable {
 
     // MARK: - Marks of this node
 
-    /// This node moves a mark, and its streams are told by whoever has asked for it; unless nobody knows whether it has moved.
+    /// This node moves a mark. The caller notifies its streams, unless it is unknown whether the mark has moved.
     func begin(_ message: MarkMessage) { told.withLock { $0.begin(message) } }
 
     /// What came of it; nil: that is not known.
@@ -54,11 +54,11 @@ final class MarkListener: Sendable {
     }
 }
 
-/// What a node has told its streams of late, so that it tells nothing again that it hears once more: from another session, from
-/// its own, or from a table.
+/// The marks that a node has reported to its streams of late, so that it reports none twice. It may receive one again from
+/// another session, from its own, or from a table.
 ///
-/// A mark of this node may be heard of before its own transaction has answered. Then it waits for that: where the mark has moved,
-/// whoever asked for it tells it. Where the answer was lost, or another attempt had moved it, it is told as one of another node.
+/// A mark of this node may arrive before its transaction has answered. Then it waits for that: if it has moved, its caller
+/// reports it. If the answer was lost, or another attempt had moved it, it is reported as one of another node.
 struct ToldMarks {
     /// Those of some minutes, on a busy node. The older half is forgotten when there are more.
     static let maximum = 20_000
@@ -72,7 +72,7 @@ struct ToldMarks {
     private var order: [MarkMessage] = []
     private var flights: [MarkMessage: Flight] = [:]
 
-    /// Whether it is to be told, which it is from now on. A table does not keep the last bits of an id.
+    /// Whether it is to be reported; from now on it counts as reported. A table does not keep the last bits of an id.
     mutating func isNews(_ message: MarkMessage) -> Bool {
         let message = message.withoutCheck
         guard flights[message] == nil else {
@@ -84,13 +84,13 @@ struct ToldMarks {
 
     mutating func begin(_ message: MarkMessage) { flights[message.withoutCheck, default: Flight()].count += 1 }
 
-    /// Returns whether it is to be told as one of another node.
+    /// Returns whether it is to be reported as one of another node.
     mutating func end(_ message: MarkMessage, hasMoved: Bool) -> Bool {
         let message = message.withoutCheck
         guard var flight = flights[message] else { preconditionFailure("a mark that ends before it has begun") }
         flight.count -= 1
         if hasMoved { _ = insert(message) }
-        // While another attempt is under way that one may have moved it.
+        // While another attempt is running, that one may have moved it.
         flights[message] = flight.count > 0 ? flight : nil
         return flight.count == 0 && flight.isHeard && insert(message)
     }

@@ -1,9 +1,9 @@
 import LiveUpdates
 
-/// A mark that has moved, as the nodes of one archive tell it to each other (`NOTIFY`).
+/// A mark that has moved, as the nodes of one archive send it to each other (`NOTIFY`).
 package struct MarkMessage: Hashable, Sendable {
-    /// PostgreSQL takes payloads of fewer than 8,000 bytes. Account, person, entity and id have limits of their own, with which
-    /// the longest message is a quarter of it.
+    /// PostgreSQL accepts payloads of fewer than 8,000 bytes. Account, person, entity and id have limits of their own. With
+    /// these the longest message is a quarter of it.
     static let maximumPayloadBytes = 7_999
 
     package let account: Account

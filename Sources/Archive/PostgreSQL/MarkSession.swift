@@ -3,10 +3,10 @@ import PostgreSQL
 
 /// A session that listens for marks, and reads what it may have missed.
 ///
-/// A connection on which nothing comes may be gone without a word, so it is asked something now and then.
+/// A connection that receives nothing may be gone without notice, so it sends a query now and then.
 final class MarkSession {
     static let askMilliseconds: UInt64 = 5_000
-    /// Marks have the time of the node that made them: what it may differ from the server's, and be late.
+    /// Marks have the time of the node that made them. It may differ from the server's by this much, delays included.
     static let marginMilliseconds: Int64 = 60_000
     /// Read in one statement, which has the session's time.
     static let rowsOfStep = 1_000
@@ -37,7 +37,7 @@ final class MarkSession {
             let isNew = session.connections != connections
             if isNew || Connection.now >= askedAt + askMilliseconds {
                 let now = try connection.run(PostgreSQLQuery.clock).integer(0, 0)
-                // Before anything is missed: what comes while the tables are read is told twice, and passed over.
+                // Before missed marks are read: a mark that arrives during that is received twice, and skipped once.
                 try connection.command("LISTEN \(channel)")
                 if isNew, let heardAt { missed.add(since: heardAt - Self.marginMilliseconds) }
                 (askedAt, connections, heardAt) = (Connection.now, session.connections, now)
@@ -82,8 +82,8 @@ final class MarkSession {
 
 /// How far the marks are read that were missed: decided without a connection.
 ///
-/// Each table is read in the order of its rows' moments, and of one moment in the order of what tells its rows apart: so a step
-/// may end anywhere, and what fails between two steps goes on behind the last one.
+/// Each table is read in the order of its rows' moments, and rows of one moment in the order of the columns that distinguish
+/// them. So a step may end anywhere, and after a failure between two steps reading goes on behind the last one.
 struct MissedMarks {
     enum Value: Equatable {
         case number(Int64)

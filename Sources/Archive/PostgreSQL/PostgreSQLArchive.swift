@@ -15,7 +15,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         let readers: Int
         /// A page, an inbox or a mark is answered or refused within this time, waiting included.
         let milliseconds: UInt64
-        /// A node that writes and says nothing for so long is stopped, or cut off: its session ends, and its locks are free.
+        /// A writing node that sends nothing for so long is stopped or cut off: its session ends, and its locks are free.
         let idleMilliseconds: UInt64
         /// Whether somebody still answers the session that listens for marks is asked so often.
         let askMilliseconds: UInt64
@@ -42,15 +42,15 @@ package final class PostgreSQLArchive: ArchiveStore {
     /// So many calls wait at most; what a loop asks beyond it is refused.
     package static let maximumWaiting = 1000
     package static let defaultReaders = 3
-    /// Below the 2 s within which whoever asks has an answer or a refusal.
+    /// Below the 2 s within which a caller has an answer or a refusal.
     package static let defaultMilliseconds: UInt64 = 1_800
     package static let defaultIdleMilliseconds: UInt64 = 10_000
-    /// Of one statement of the writer: a batch takes some tenths of a second. The feeder tells of one that takes longer than 2 s.
+    /// For one statement of the writer: a batch needs some tenths of a second. The feeder reports one that needs more than 2 s.
     static let writeMilliseconds: UInt64 = 10_000
-    /// Between two looks at whether another node has ended its erasure.
+    /// Between two checks whether another node has ended its erasure.
     private static let erasurePause = 50
 
-    /// Open to tests: a thread that does not turn is what a stopped node looks like to the others.
+    /// Open to tests: a blocked thread is what the other nodes see of a stopped node.
     let writer: ThreadBound<PostgreSQLWriter>
     private let marker: ThreadBound<PostgreSQLMarker>
     private let vacuumer: ThreadBound<PostgreSQLVacuumer>
@@ -58,7 +58,7 @@ package final class PostgreSQLArchive: ArchiveStore {
     private let listener: MarkListener
     private let interruption: Interruption
     private let settings: Settings
-    /// This node, among those that tell each other of marks. Open to tests.
+    /// This node, among those that notify each other of marks. Open to tests.
     let sender: String
     /// Calls of each reader, and of the marker, the writer and the one that vacuums behind them, that have not been answered.
     private let waiting: Mutex<[Int]>
@@ -81,7 +81,7 @@ package final class PostgreSQLArchive: ArchiveStore {
 
     /// Connects to the archive of this server, or makes its tables.
     ///
-    /// - Parameter moved: is told of marks that other nodes have moved, from any thread.
+    /// - Parameter moved: called for marks that other nodes have moved, from any thread.
     package static func open(
         _ settings: Settings, moved: @escaping @Sendable (MarkMessage) -> Void = { _ in }
     ) async throws(ArchiveError) -> PostgreSQLArchive {
@@ -133,7 +133,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         }
     }
 
-    /// Between two batches the writer's session may have nothing to do. A node that is stopped does not say so, and loses it.
+    /// Keeps the writer's session alive, which may have nothing to do between two batches. A stopped node loses it.
     private func speak() async {
         while !interruption.isSet {
             try? await Task.sleep(for: .milliseconds(settings.idleMilliseconds / 10))
@@ -145,7 +145,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         "livegate_" + String(UInt64(bitPattern: LockKey.hash(server)), radix: 16)
     }
 
-    /// Positions stand in the transactions of their rows: what a failure of the server takes is read again.
+    /// Positions are in the transactions of their rows: what a failure of the server loses is read again.
     private static func writing(_ settings: Settings, _ interruption: Interruption) -> Session {
         Session(
             .init(

@@ -20,7 +20,7 @@ final class PostgreSQLMarker {
         self.sender = sender
     }
 
-    /// Moves a mark forward, and tells the other nodes with the same transaction.
+    /// Moves a mark forward, and notifies the other nodes in the same transaction.
     func mark(_ mark: ReadMark) throws -> MarkOutcome {
         let first = try writer.transaction { try attempt(mark, alone: false, $0) }
         if case .done(let outcome) = first { return outcome }

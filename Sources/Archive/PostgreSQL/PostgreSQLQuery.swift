@@ -68,8 +68,8 @@ enum PostgreSQLQuery {
     // MARK: - Marks that were moved
 
     static let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-    /// Moment, limit, and behind which of that moment's rows: the moment, account, person, entity and id or nulls, key, and what
-    /// tells the row from others of its moment; of marks, of those that wait, of everything.
+    /// Moment, limit, and behind which row of that moment. Columns: moment, account, person, entity and id or nulls, key, and
+    /// what distinguishes rows of one moment. For marks, for waiting marks, for marks of everything.
     static let movedMarks = [
         """
         SELECT m.since, a.name, p.name, s.name, t.name, m.key, m.person, m.thing FROM livegate_marks m

@@ -13,8 +13,8 @@ final class PostgreSQLReader {
         try session.run { connection in try connection.transaction(Self.snapshot) { try body(connection) } }
     }
 
-    /// By the server's own statistics, which are some seconds old. A crash takes them; then what was counted before it stands,
-    /// with what came since, until the server counts again.
+    /// From the server's own statistics, which are some seconds old. A crash loses them. Then the last count before it is used,
+    /// plus what was stored since, until the server counts again.
     var size: ArchiveSize {
         get throws {
             try session.run { connection in
@@ -127,7 +127,7 @@ final class PostgreSQLReader {
         return page
     }
 
-    // MARK: - What stands once
+    // MARK: - What is stored once
 
     private static func number(of account: Account, _ connection: Connection) throws -> Int64? {
         let rows = try connection.run(PostgreSQLQuery.account, [.text(account.text)])

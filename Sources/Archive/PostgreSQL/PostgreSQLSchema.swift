@@ -3,8 +3,8 @@ import PostgreSQL
 
 /// The tables of an archive in PostgreSQL, and whose they are.
 ///
-/// As in SQLite texts stand once, and events are rows of numbers and ``EventKey``s. Texts are bytea: they are compared by their
-/// bytes whatever the database's encoding and collation, and may hold what PostgreSQL's text may not.
+/// As in SQLite, each text is stored once, and events are rows of numbers and ``EventKey``s. Texts are bytea. They are compared
+/// by their bytes whatever the database's encoding and collation, and may hold what PostgreSQL's text may not.
 enum PostgreSQLSchema {
     /// The oldest server that has what a session asks for.
     static let oldestServer = 150_000
@@ -13,8 +13,8 @@ enum PostgreSQLSchema {
     static let steps: [[String]] = [first, second, marksByTime, logs, erasuresAhead, vacuums]
     static var version: Int64 { Int64(steps.count) }
 
-    /// Plans are those of the program, whatever the statistics say: searches in indexes, in the order of the text, and no
-    /// planning at each call. A peer that stops within a transaction holds locks for 5 s, one that is gone for about 2 s.
+    /// The program fixes the plans, whatever the statistics: searches in indexes, in the order of the text, and no planning at
+    /// each call. A peer that stops within a transaction holds locks for 5 s, one that is gone for about 2 s.
     static let session = """
         SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
         SET join_collapse_limit = 1; SET from_collapse_limit = 1; SET plan_cache_mode = force_generic_plan; SET jit = off;
@@ -78,16 +78,16 @@ enum PostgreSQLSchema {
         "CREATE INDEX livegate_gaps_partition ON livegate_gaps (topic, partition) WHERE last IS NULL",
     ]
 
-    /// Which erasures are done, by a number that is made of the account's name, so that the name does not stand there.
+    /// Which erasures are done, by a number that is made of the account's name, so that the name is not stored.
     private static let second = ["CREATE TABLE livegate_erasures (account bigint PRIMARY KEY, moment bigint NOT NULL)"]
 
-    /// What was marked while a node did not hear of it is found by its moment.
+    /// Marks that moved while a node received no messages are found by their moment.
     private static let marksByTime = ["marks", "waiting", "people"].map {
         "CREATE INDEX IF NOT EXISTS livegate_\($0)_since ON livegate_\($0) (since)"
     }
     /// Which log a position counts in (``StoredLog``); null where the version before has stored it.
     private static let logs = ["ALTER TABLE livegate_positions ADD COLUMN log bytea"]
-    /// When records of erasures were read first that were stamped ahead, by the same number.
+    /// When records of erasures that were stamped ahead were first read, by the same number.
     private static let erasuresAhead = [
         """
         CREATE TABLE livegate_erasures_ahead (account bigint NOT NULL, stamp bigint NOT NULL, moment bigint NOT NULL,
@@ -98,7 +98,7 @@ enum PostgreSQLSchema {
     /// How far a pass is that vacuums tables (``VacuumPass``).
     private static let vacuums = ["ALTER TABLE livegate_archive ADD COLUMN next_vacuum bigint NOT NULL DEFAULT 0"]
 
-    /// For one statement of a step: an index of a large table takes its time.
+    /// For one statement of a step: an index of a large table needs its time.
     private static let stepMilliseconds: UInt64 = 60_000
 
     /// Prepares each new connection.

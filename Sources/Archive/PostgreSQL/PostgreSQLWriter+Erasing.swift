@@ -25,7 +25,7 @@ extension PostgreSQLWriter {
             let step = try eraseRows(of: account, until: moment, connection)
             // An account that is not there may have been, and have left copies of rows that were let go.
             if !isDone || step.counts != ErasureCounts() {
-                // Written also where it says so: a pass that begins now waits until these rows are gone.
+                // Written also where it is true already: a pass that begins now waits until these rows are gone.
                 _ = try connection.run("UPDATE livegate_archive SET to_overwrite = true")
             }
             if !isDone && !step.more { try remember(account, until: moment, connection) }

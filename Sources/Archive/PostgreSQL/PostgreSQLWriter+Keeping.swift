@@ -177,7 +177,7 @@ extension ArchiveHorizon {
     private static func ofDatabase(_ connection: Connection, setBackTo stamp: Int64?) throws -> Self {
         let rows = try connection.run("SELECT server FROM livegate_archive")
         guard rows.count == 1 else { throw ArchiveError.corrupt("no server") }
-        // No step of a sweep is under way by the horizon that was.
+        // With this lock no step of a sweep is running that uses the old horizon.
         let lock = LockKey(server: rows.text(0, 0)).structure
         _ = try connection.run("SELECT pg_advisory_xact_lock($1)", [.integer(lock)])
         let now = try connection.run(PostgreSQLQuery.clock).integer(0, 0)

@@ -1,7 +1,7 @@
 import PostgreSQL
 
-/// When the server has to count a table again: plans go by its size, and those of a table that it takes for empty read all of
-/// it for each row. The server counts by itself too, a minute later.
+/// When the server has to count a table again. Plans depend on the size: if the server believes that a table is empty, they
+/// read all of it for each row. The server counts by itself too, a minute later.
 struct TableGrowth {
     /// A table of fewer rows is read in no time.
     static let minimumRows: Int64 = 500
@@ -9,13 +9,13 @@ struct TableGrowth {
     private var added: Int64 = 0
     private var next = minimumRows
 
-    /// Rows were added. Returns whether to look at what the server takes the table for.
+    /// Rows were added. Returns whether to check how many rows the server assumes.
     mutating func add(_ rows: Int) -> Bool {
         added += Int64(rows)
         return added >= next
     }
 
-    /// The server takes the table for one of so many rows; below 0: it was never counted. Returns whether to have it counted.
+    /// The server assumes so many rows; below 0: it never counted the table. Returns whether to have it counted.
     mutating func isOutdated(rows: Int64) -> Bool {
         let known = max(0, rows)
         defer { (added, next) = (0, max(Self.minimumRows, known, added)) }

@@ -1,7 +1,7 @@
 import PostgreSQL
 
-/// How far a pass is that vacuums the tables that hold texts, one after the other: the database remembers it, so that whoever goes on,
-/// after a failure or on another node, begins with the table that was not done.
+/// How far a pass is that vacuums the tables with texts, one after the other. The database remembers it. So after a failure, or
+/// on another node, the pass goes on with the table that was not done.
 struct VacuumPass: Equatable {
     enum Step: Equatable {
         case none, begin
@@ -11,9 +11,9 @@ struct VacuumPass: Equatable {
 
     static let tables = ["accounts", "streams", "types", "things", "people", "waiting"]
 
-    /// Something was erased that no pass has begun behind. A pass that is under way ends first.
+    /// Something was erased and no pass has begun since. A running pass ends first.
     let isOwed: Bool
-    /// The table whose turn it is, counted from 1; 0: no pass is under way.
+    /// The table that is next, counted from 1; 0: no pass is running.
     let next: Int64
 
     var step: Step {
@@ -33,7 +33,7 @@ extension VacuumPass {
 
 /// Vacuums what was erased, on a session of its own beside the one that writes, which is made when something was erased.
 final class PostgreSQLVacuumer {
-    /// No vacuum takes so long. A server that is gone is noticed sooner, by the network.
+    /// No vacuum lasts so long. If the server is gone, the network reports it sooner.
     static let vacuumMilliseconds: UInt64 = 86_400_000
     /// After so many pages it rests for a moment, as autovacuum does, so that those who read and write have the disk too.
     static let settings = "SET statement_timeout = 0; SET vacuum_cost_delay = 1"
@@ -46,8 +46,8 @@ final class PostgreSQLVacuumer {
         self.locks = locks
     }
 
-    /// Takes rows that were deleted out of one table and its indexes, as far as PostgreSQL does: their room is used again. Copies in its
-    /// write-ahead log, in replicas and in backups are not Livegate's. Of several nodes one does it.
+    /// Removes deleted rows from one table and its indexes, as far as PostgreSQL does: their space is used again. It does not
+    /// reach copies in the write-ahead log, in replicas and in backups. Of several nodes one does it.
     ///
     /// False: nothing is left to be done.
     func vacuum() throws -> Bool {
@@ -69,8 +69,8 @@ final class PostgreSQLVacuumer {
         }
     }
 
-    /// Few rows are no reason to leave their texts in indexes, and no room is given back at the end of the file, for which those who
-    /// read would have to wait.
+    /// Indexes lose the texts of deleted rows even if these are few. The end of the file is not given back, because readers
+    /// would have to wait for that.
     private func vacuum(_ table: String, _ connection: Connection) throws {
         let milliseconds = connection.statementMilliseconds
         connection.statementMilliseconds = Self.vacuumMilliseconds

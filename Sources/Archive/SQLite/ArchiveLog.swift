@@ -9,8 +9,8 @@ struct LogLimits: Sendable {
 
     /// Above it the log is written into the file, beside the writer.
     var checkpoint = 32 << 20
-    /// Above it the writer waits until that is done, so that the log begins from its start again: then it is no longer than
-    /// this and one transaction. The log's file stays so long: to find its room anew took a tenth of the writer's time.
+    /// Above it the writer waits until that is done, so that the log begins from its start again. It is then at most as long as
+    /// this and one transaction. Its file keeps that size: to allocate it again cost a tenth of the writer's time.
     var wait = 256 << 20
     /// Above it, where somebody reads all the time, the log is cut as soon as nobody does.
     var cut = 512 << 20
@@ -26,8 +26,8 @@ struct LogLimits: Sendable {
 /// Keeps the write-ahead log of an archive short: writes it into the file on a thread of its own, while the writer is in its
 /// next transaction, so that one waits for the disk while the other works.
 ///
-/// SQLite begins the log from its start where all of it stands in the file before a transaction begins. Where batch follows
-/// batch that never happens, so that the writer waits for it now and then (``LogLimits``).
+/// SQLite begins the log from its start if all of it is in the file before a transaction begins. Where batch follows batch that
+/// never happens, so the writer waits for it now and then (``LogLimits``).
 final class ArchiveLog: Sendable {
     private let checkpointer: ThreadBound<Database>
     private let limits: LogLimits
@@ -37,7 +37,7 @@ final class ArchiveLog: Sendable {
     private let isHeld = Atomic(false)
     /// The writer's; nil before the archive is open.
     private let pages = Mutex<LogPages?>(nil)
-    /// Where the pass over the file's pages goes on; nil: none is under way.
+    /// The page where the pass over the file's pages goes on; nil: no pass is running.
     private let nextPage = Mutex<Int?>(nil)
 
     init(_ limits: LogLimits) throws(SQLiteError) {
@@ -58,8 +58,8 @@ final class ArchiveLog: Sendable {
 
     func close() async { await checkpointer.close() }
 
-    /// To be called after each call of the writer; what it stores for a waiting person does not wait for the disk here. What fails,
-    /// as on a full disk, is tried again by the next call.
+    /// To be called after each call of the writer. What it stores for a waiting person does not wait for the disk here. The
+    /// next call repeats what fails, as on a full disk.
     func keepShort(_ writer: ThreadBound<ArchiveWriter>, mayWait: Bool) async {
         let bytes = (pages.withLock { $0?.count } ?? 0) * ArchiveSchema.pageBytes
         let step = limits.step(bytes, isCheckpointing: isCheckpointing.load(ordering: .relaxed))
@@ -84,9 +84,9 @@ final class ArchiveLog: Sendable {
     /// A pass over the file's pages has begun, and was stopped by an error.
     var isCleaning: Bool { nextPage.withLock { $0 != nil } }
 
-    /// Overwrites what deleted rows have left behind in the file's pages, beside those who read and write.
+    /// Overwrites what deleted rows have left behind in the file's pages, while others read and write.
     ///
-    /// - Throws: `SQLITE_BUSY` where another connection makes a checkpoint. The next call goes on behind the pages that are clean.
+    /// - Throws: `SQLITE_BUSY` where another connection makes a checkpoint. The next call goes on behind the clean pages.
     func cleanPages() async throws {
         var page: Int? = nextPage.withLock { $0 ?? 0 }
         while let first = page {

@@ -2,7 +2,7 @@ import LiveUpdates
 import SQLite
 
 extension ArchiveReader {
-    /// What stands in an inbox, before its unread events are counted.
+    /// An entry of an inbox, before its unread events are counted.
     private struct Entry {
         let last: EventKey
         let event: ThinEvent

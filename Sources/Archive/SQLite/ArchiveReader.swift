@@ -106,14 +106,14 @@ final class ArchiveReader {
         }
     }
 
-    // MARK: - What stands once
+    // MARK: - What is stored once
 
     struct Stream {
         let number: Int64
         let entity: String
     }
 
-    /// More than any vocabulary has; what a damaged file says beyond it is not read.
+    /// More than any vocabulary has; what a damaged file has beyond it is not read.
     static let maximumStreams = 10_000
 
     func number(of account: Account) throws -> Int64? {

@@ -3,11 +3,11 @@ import SQLite
 
 /// The tables of an archive in SQLite, and whose a file is.
 ///
-/// Texts stand once, in the tables of accounts, streams, types, things, people and waiting marks; events and marks are rows
-/// of numbers and ``EventKey``s. A stream is what one account has of one entity: pages go through streams in the order of
-/// keys, and merge them.
+/// Each text is stored once, in the tables of accounts, streams, types, things, people and waiting marks. Events and marks are
+/// rows of numbers and ``EventKey``s. A stream is what one account has of one entity. Pages read streams in the order of keys
+/// and merge them.
 ///
-/// A text has at most 255 bytes, so that no row takes overflow pages.
+/// A text has at most 255 bytes, so that no row needs overflow pages.
 enum ArchiveSchema {
     /// In the file's header: "LiAr".
     static let applicationID: Int64 = 0x4C69_4172
@@ -78,11 +78,11 @@ enum ArchiveSchema {
 
     /// What makes of each schema the next one, from 1 on. A step is never changed: files were made by it.
     private static let steps = [
-        // Which erasures are done, by a number that is made of the account's name, so that the name does not stand there.
+        // Which erasures are done, by a number that is made of the account's name, so that the name is not stored.
         ["CREATE TABLE erasures (account INTEGER PRIMARY KEY, moment INTEGER NOT NULL) STRICT"],
         // Which log a position counts in (``StoredLog``); null where the version before has stored it.
         ["ALTER TABLE positions ADD COLUMN log BLOB"],
-        // When records of erasures were read first that were stamped ahead, by the same number.
+        // When records of erasures that were stamped ahead were first read, by the same number.
         [
             """
             CREATE TABLE erasures_ahead (account INTEGER NOT NULL, stamp INTEGER NOT NULL, moment INTEGER NOT NULL,
@@ -103,7 +103,7 @@ enum ArchiveSchema {
             try check(database, server: server)
         }
         _ = try database.rows("PRAGMA journal_mode = WAL")
-        // Positions are in the transactions of their rows: what a power failure takes is read again.
+        // Positions are in the transactions of their rows: what a power failure loses is read again.
         try database.execute("PRAGMA synchronous = NORMAL")
         _ = try database.rows("PRAGMA secure_delete = ON")
         _ = try database.rows("PRAGMA mmap_size = 0")
@@ -121,7 +121,7 @@ enum ArchiveSchema {
         }
     }
 
-    /// Takes the steps that a file lacks.
+    /// Applies the steps that a file lacks.
     private static func moveOn(_ database: Database) throws {
         guard case .integer(let found) = try database.rows("PRAGMA user_version").first?.first, found < version else {
             return
@@ -190,7 +190,7 @@ extension ArchiveError {
             case 19, 20: .corrupt(error.message)
             // The statements are the program's own, and the schema was checked: a table is missing in a damaged file alone.
             case 1 where error.message.hasPrefix("no such"): .corrupt(error.message)
-            // The file is shorter than it says (SQLITE_IOERR_SHORT_READ).
+            // The file is shorter than its pages (SQLITE_IOERR_SHORT_READ).
             case 10 where error.code == 522: .corrupt(error.message)
             default: .unavailable(error.description)
             }

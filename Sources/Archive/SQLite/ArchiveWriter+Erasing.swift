@@ -5,7 +5,7 @@ extension ArchiveWriter {
     /// So long the writer waits for readers when it cuts the log, before others have their turn.
     static let logMilliseconds: Int32 = 20
 
-    /// Erasures that are remembered as done. What finds no room is done once more at each start.
+    /// Erasures that are remembered as done. Those beyond this number are done once more at each start.
     static let maximumErasures = 65_536
 
     /// One step of an erasure: at most so many rows, in one transaction. Returns what it has deleted, and whether there is more.
@@ -39,7 +39,7 @@ extension ArchiveWriter {
         isLogCut = false
     }
 
-    /// Of two accounts whose names make one number, each moment tells them apart.
+    /// Two accounts whose names make the same number are distinguished by the moments of their erasures.
     static func number(_ account: Account) -> Int64 {
         var hash = StableHash()
         hash.combine(account.text)
@@ -58,7 +58,7 @@ extension ArchiveWriter {
             [.integer(Self.number(account)), .integer(moment)])
     }
 
-    /// See ``ArchiveStore/erasureEnd(_:stamped:readAt:)``. One that finds no room counts up to when it is read again.
+    /// See ``ArchiveStore/erasureEnd(_:stamped:readAt:)``. An erasure beyond the limit counts up to when it is read again.
     func erasureEnd(_ account: Account, stamped stamp: Int64, readAt moment: Int64) throws -> Int64 {
         let record: [SQLValue] = [.integer(Self.number(account)), .integer(stamp)]
         if let known = try first("SELECT moment FROM erasures_ahead WHERE account = ? AND stamp = ?", record) {
@@ -176,10 +176,10 @@ extension ArchiveWriter {
         get throws { try first("SELECT to_overwrite FROM archive", []) ?? 0 != 0 }
     }
 
-    /// Cuts the write-ahead log, in which all that was erased still stands, to nothing. False: somebody reads it.
+    /// Cuts the write-ahead log, which still contains all that was erased, to nothing. False: somebody reads it.
     func cutLog() throws -> Bool {
         guard try database.cutLog(waitingMilliseconds: Self.logMilliseconds) else { return false }
-        // They are as they were before they stood in the file, and would be written into the log again.
+        // Cached pages are as they were before the file had them, and would be written into the log again.
         try database.forgetPages()
         isLogCut = true
         return true

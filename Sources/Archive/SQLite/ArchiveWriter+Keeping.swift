@@ -56,7 +56,7 @@ extension ArchiveWriter {
             "SELECT id FROM accounts WHERE id > ? ORDER BY id LIMIT ?", position.account, Self.ownersOfStep)
         var rows = 0
         for account in accounts {
-            // So few that one step takes them: ``maximumWaitingMarks``.
+            // One step deletes them all: there are at most ``maximumWaitingMarks``.
             rows += try database.run("DELETE FROM waiting WHERE account = ? AND key < ?", [.integer(account), end])
             guard rows < Self.rowsOfStep else { return false }
             rows += try database.run(

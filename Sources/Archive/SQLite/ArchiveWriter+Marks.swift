@@ -2,10 +2,10 @@ import LiveUpdates
 import SQLite
 
 extension ArchiveWriter {
-    /// Of one account, for things that have no event yet: theirs may be on its way, or never come.
+    /// The limit of one account, for things that have no event yet: their events may still arrive, or never come.
     static let maximumWaitingMarks = 1000
 
-    /// Moves a mark forward. When this returns, the disk has it: it stands in no other place.
+    /// Moves a mark forward. When this returns it is on the disk, because it is stored nowhere else.
     func mark(_ mark: ReadMark) throws -> MarkOutcome {
         try database.execute("PRAGMA synchronous = FULL")
         defer { try? database.execute("PRAGMA synchronous = NORMAL") }

@@ -1,7 +1,7 @@
 import LiveUpdates
 import SQLite
 
-/// The numbers of what stands once: accounts, streams, types and things.
+/// The numbers of what is stored once: accounts, streams, types and things.
 extension ArchiveWriter {
     func number(of account: Account) throws -> Int64 {
         let name = BytewiseKey(text: account.text)
@@ -24,7 +24,7 @@ extension ArchiveWriter {
         return number
     }
 
-    /// Types are counted in each account, so that most take one byte.
+    /// Types are counted in each account, so that most need one byte.
     func type(_ name: String, in account: Int64) throws -> Int64 {
         let word = Word(account: account, text: BytewiseKey(text: name))
         if let known = types[word] { return known }

@@ -46,11 +46,11 @@ final class ArchiveWriter {
     /// Those of ``things`` that the batch has changed.
     private var changed: [ThingName] = []
     var swept = SweepPosition()
-    /// Nothing that was erased stands in the log, nor in a page that is kept in memory.
+    /// Nothing that was erased is in the log, nor in a page that is kept in memory.
     var isLogCut = false
-    /// By the call that is made.
+    /// Marks that the current call has deleted.
     var marksDeleted = 0
-    /// Of events, by the transaction under way: more, or fewer if below 0.
+    /// Events that the current transaction has added; below 0: deleted.
     var rowsAdded = 0
 
     init(
