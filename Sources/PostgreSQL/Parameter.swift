@@ -1,4 +1,4 @@
-/// A value of a statement, on its way to the server in its binary format.
+/// A value of a statement, which is sent to the server in its binary format.
 package enum Parameter: Sendable {
     case null
     case integer(Int64)
@@ -8,7 +8,7 @@ package enum Parameter: Sendable {
     case integers([Int64])
     case byteStrings([[UInt8]])
 
-    /// The type's OID (src/include/catalog/pg_type.dat); 0 lets the statement say it.
+    /// The type's OID (src/include/catalog/pg_type.dat); 0 leaves it to the statement.
     var type: UInt32 {
         switch self {
         case .null: 0

@@ -11,7 +11,7 @@ import CPostgreSQL
 struct ConnectionHandle: ~Copyable {
     let pointer: OpaquePointer
 
-    /// The corresponding C function is `PQconnectStartParams`: what stands later in the list counts.
+    /// The corresponding C function is `PQconnectStartParams`: later entries of the list override earlier ones.
     init(_ words: [(key: String, value: String)]) throws(PostgreSQLError) {
         let started = unsafe Self.withCStrings(words.map(\.key)) { keys in
             unsafe Self.withCStrings(words.map(\.value)) { values in unsafe PQconnectStartParams(keys, values, 1) }
@@ -70,7 +70,7 @@ package final class Connection {
     /// Connects.
     ///
     /// - Parameters:
-    ///   - words: libpq's parameters; what stands later in the list counts.
+    ///   - words: libpq's parameters; later entries override earlier ones.
     init(
         _ words: [(key: String, value: String)], deadline: UInt64, interruption: Interruption
     ) throws(PostgreSQLError) {
@@ -155,7 +155,7 @@ package final class Connection {
         return try finish(sent, sql)
     }
 
-    /// Does all of it or nothing. Where the connection is lost with the last call, nobody knows which.
+    /// Does all of it or nothing. Where the connection is lost with the last call, it is unknown which.
     package func transaction<Value>(_ begin: String = "BEGIN", _ body: () throws -> Value) throws -> Value {
         try command(begin)
         do {
@@ -192,7 +192,7 @@ package final class Connection {
         return received
     }
 
-    /// Takes what was read already.
+    /// Removes and returns what was read already.
     private var received: [Notification] {
         var notifications: [Notification] = []
         while let notification = unsafe PQnotifies(handle.pointer) {
@@ -218,7 +218,7 @@ package final class Connection {
             let left = unsafe PQflush(handle.pointer)
             guard left >= 0 else { throw failure(sql) }
             guard left > 0 else { break }
-            // A server that cannot go on before somebody reads would never take the rest.
+            // A server that first needs its output to be read would never accept the rest.
             if try wait(for: POLLIN | POLLOUT, sql) & POLLIN != 0 { try read(sql) }
         }
         var last: Rows?
@@ -247,7 +247,7 @@ package final class Connection {
         guard unsafe PQconsumeInput(handle.pointer) == 1 else { throw failure(sql) }
     }
 
-    /// What libpq says; the connection is not used again.
+    /// libpq's message; the connection is not used again.
     private func failure(_ sql: String?) -> PostgreSQLError {
         isBroken = true
         return unsafe PostgreSQLError(PQerrorMessage(handle.pointer), statement: sql)

@@ -2,8 +2,8 @@ import CPostgreSQL
 
 /// What PostgreSQL has refused, or why it cannot be asked.
 package struct PostgreSQLError: Error, Equatable, CustomStringConvertible {
-    /// Five characters (postgresql.org/docs/15/errcodes-appendix.html); nil where the server has not said it: there is no
-    /// connection, or no answer came in time.
+    /// Five characters (postgresql.org/docs/15/errcodes-appendix.html). Nil where the server has not sent them: there is no
+    /// connection, or no answer arrived in time.
     package let state: String?
     package let message: String
     package let statement: String?

@@ -1,15 +1,15 @@
-/// A connection that is made when it is needed and made anew when it was lost, for one thread.
+/// A connection that is made when it is needed, and made again when it was lost. For one thread.
 package final class Session {
     package struct Settings: Sendable {
         /// A libpq URI.
         let uri: String
         /// Asked for each connection: it may be another one by then.
         let password: @Sendable () throws(PostgreSQLError) -> String?
-        /// How long connecting may take, and where statements have none of their own, a call of ``Session/run(_:)``.
+        /// How long connecting may last, and a call of ``Session/run(_:)`` where statements have no limit of their own.
         let milliseconds: UInt64
         /// For each statement.
         let statementMilliseconds: UInt64?
-        /// Whether a connection that was lost while nobody used it is made anew without a word. Not where the session holds
+        /// Whether a connection that was lost while it was not used is replaced without an error. Not where the session holds
         /// something, such as locks.
         let isReplaceable: Bool
 
@@ -25,7 +25,7 @@ package final class Session {
         }
     }
 
-    /// After a failure to connect nobody tries again for so long.
+    /// After a failure to connect there is no other attempt for so long.
     static let pauseMilliseconds: UInt64 = 200
 
     private let settings: Settings
@@ -54,8 +54,8 @@ package final class Session {
         return try body(connection)
     }
 
-    /// Says something on a connection that there is, so that the server does not take it for left. What fails is told by the
-    /// next ``run(_:)``.
+    /// Sends a query on an existing connection, so that the server does not regard it as abandoned. The next ``run(_:)``
+    /// reports a failure.
     package func speak() {
         guard let connection, !connection.hasEnded else { return }
         connection.deadline = Connection.now + settings.milliseconds
@@ -82,7 +82,7 @@ package final class Session {
         }
     }
 
-    /// A server or a network that is gone is noticed within seconds, on both sides; what the URI says counts more.
+    /// Both sides notice within seconds that the server or the network is gone; parameters of the URI have precedence.
     private func connect(by deadline: UInt64) throws(PostgreSQLError) -> Connection {
         var words = [
             ("keepalives_idle", "1"), ("keepalives_interval", "1"), ("keepalives_count", "2"),

@@ -10,13 +10,13 @@ import Locks
 /// Files of whose deleted rows no byte is left in a page.
 ///
 /// `PRAGMA secure_delete` overwrites rows that are deleted, and pages that are freed. But where SQLite moves rows from page to
-/// page, their bytes stay in the unallocated space of the old page, between its array of cell pointers and its first cell
-/// (sqlite.org/fileformat2.html#b_tree_pages). No reader goes there. A file that is opened by ``vfs`` gets each page with zeros
-/// in that space, and gives it so too, so that nothing that stood there comes into the log with a page that is read and changed;
-/// what was written without it is overwritten by ``Database/cleanPages(from:)``. It is not for files in mapped memory
-/// (`PRAGMA mmap_size`), which are not read by calls.
+/// page, their bytes stay in the unallocated space of the old page. It is between the page's array of cell pointers and its
+/// first cell (sqlite.org/fileformat2.html#b_tree_pages), and no reader uses it. A file that is opened by ``vfs`` has zeros
+/// there in each page that is written, and in each that is read, so that no old bytes enter the log.
+/// ``Database/cleanPages(from:)`` overwrites what was written without it. It is not for files in mapped memory (`PRAGMA
+/// mmap_size`), which are not read by calls.
 enum CleanPages {
-    /// The system's own way to files (sqlite.org/vfs.html), but for the methods that read and write.
+    /// The system's own methods for files (sqlite.org/vfs.html), except those that read and write.
     static let vfs = "livegate-clean"
 
     /// SQLite's answer to the registration of ``vfs``, which the first use makes.
@@ -34,9 +34,9 @@ enum CleanPages {
 
     /// The bytes of a page that belong to no row; nil: it is no page that has texts, or it is damaged.
     ///
-    /// Pages without a mark of their own are never taken for one that has: those of overflow and of free pages begin with a page's
-    /// number, which is below 2^25 (256 GB of 8,192 bytes each), and those of auto-vacuum with a 5, or with a 2 and four zeros
-    /// (sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages).
+    /// A page without a type of its own is never mistaken for one with rows. Overflow and free pages begin with a page's
+    /// number, which is below 2^25 (256 GB of 8,192 bytes each). Those of auto-vacuum begin with a 5, or with a 2 and four
+    /// zeros (sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages).
     static func unallocated(_ page: Span<UInt8>, isFirst: Bool) -> Range<Int>? {
         // The first page begins with the file's header.
         let header = isFirst ? 100 : 0
@@ -149,14 +149,14 @@ extension Database {
     /// What ``cleanPages(from:)`` reads in one call.
     package static let pagesOfStep = 64
 
-    /// sqlite.org/walformat.html#locks: whoever holds it is the only one that writes the log into the file.
+    /// sqlite.org/walformat.html#locks: only the holder of this lock writes the log into the file.
     private static let checkpointLock: Int32 = 1
 
     /// Overwrites what rows have left behind in some of the file's pages, counted from 0. Returns the page to go on with; nil:
     /// that was the last one, and the disk has it.
     ///
-    /// Beside those who read and write: it writes nothing but bytes that belong to no row, and no page of the log. Checkpoints
-    /// of others wait or are refused meanwhile. Pages that come to the file later are clean.
+    /// Others may read and write meanwhile: it writes only bytes that belong to no row, and no page of the log. Checkpoints of
+    /// others wait or are refused meanwhile. Pages that are added to the file later are clean.
     ///
     /// - Throws: `SQLITE_BUSY` where a checkpoint is being made; then it is to be repeated.
     package func cleanPages(from first: Int) throws(SQLiteError) -> Int? {

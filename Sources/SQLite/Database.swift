@@ -57,19 +57,19 @@ package final class LogPages: Sendable {
 
     package var count: Int { pages.withLock { $0.all } }
 
-    /// Whether all of it stands in the file.
+    /// Whether all of it is in the file.
     package var isFiled: Bool { pages.withLock { $0.all == $0.filed } }
 
     func set(_ count: Int) {
         pages.withLock {
-            // It was begun anew.
+            // It was restarted.
             if count <= $0.all { $0.filed = 0 }
             $0.all = count
         }
     }
 
-    /// - Parameter row: what SQLite says of a checkpoint: whether it was kept from its end, the log's pages, and those in the file;
-    ///   both −1 where another one was being made.
+    /// - Parameter row: SQLite's result of a checkpoint: whether it was blocked, the log's pages, and those in the file. Both
+    ///   are −1 where another checkpoint was being made.
     func note(_ row: [SQLValue]?) {
         guard let row, row.count == 3, case .integer(let all) = row[1], all >= 0, row[1] == row[2] else { return }
         pages.withLock { $0.filed = Int(all) }
@@ -113,7 +113,7 @@ package final class Database {
 
     /// The rows of one statement.
     ///
-    /// - Throws: also for more rows than `maximumRows`, so that a table that has grown does not fill the memory.
+    /// - Throws: also for more rows than `maximumRows`, so that a large table does not fill the memory.
     package func rows(_ sql: String, _ values: [SQLValue] = [], maximumRows: Int = 10_000) throws(SQLiteError)
         -> [[SQLValue]]
     {
@@ -164,10 +164,10 @@ package final class Database {
             }, Unmanaged.passUnretained(logPages).toOpaque())
     }
 
-    /// Writes of the log into the file what nobody reads in it any more; waits for nobody, and keeps nobody waiting.
+    /// Writes into the file what is in the log and no longer read there. It does not wait, and nothing waits for it.
     ///
-    /// Not where all of it stands there already: then the writer may begin the log anew at this moment, which a checkpoint of
-    /// SQLite before 3.51.3 may not notice, so that it would take new pages for filed ones (sqlite.org/wal.html#walresetbug).
+    /// Not if all of it is in the file already: then the writer may restart the log at this moment. A checkpoint of SQLite
+    /// before 3.51.3 may not notice that, and would regard new pages as filed (sqlite.org/wal.html#walresetbug).
     ///
     /// - Parameter log: of the one connection that writes.
     package func checkpoint(_ log: LogPages) throws(SQLiteError) {

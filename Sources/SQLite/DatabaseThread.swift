@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Jobs on their way to a thread that sleeps while there are none.
+/// A queue of jobs for a thread that sleeps while there are none.
 // SAFETY: the mutex guards the jobs and the flag; it and the condition live, at one address, as long as this object.
 @safe
 private final class JobQueue: @unchecked Sendable {
@@ -63,7 +63,7 @@ private final class JobQueue: @unchecked Sendable {
 package final class DatabaseThread: SerialExecutor {
     private let queue = JobQueue()
 
-    /// Starts the thread. It takes no signals: they belong to those who watch for them.
+    /// Starts the thread. It receives no signals: they belong to the threads that wait for them.
     package init() throws(SQLiteError) {
         let failure = Self.start(queue)
         guard failure == 0 else {

@@ -88,7 +88,7 @@ struct Statement: ~Copyable {
         }
     }
 
-    /// The values of the row at which it stands.
+    /// The values of the current row.
     var row: [SQLValue] {
         let count = unsafe sqlite3_column_count(pointer)
         return (0..<count).map { value(at: $0) }
