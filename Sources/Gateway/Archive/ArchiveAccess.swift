@@ -1,24 +1,24 @@
 import Archive
 import Synchronization
 
-/// The way to the archive's store, for everybody who asks it something: it comes and goes while the node runs.
+/// Access to the archive's store for all parts that query it: the store is opened and closed while the node runs.
 final class ArchiveAccess: Sendable {
     private struct State {
         var store: (any ArchiveStore)?
         var why: String? = "the archive is not open yet"
-        /// What somebody who read has found.
+        /// An error that a reader has found.
         var found: ArchiveError?
-        /// Is told when the store comes or goes.
+        /// Called when the store is opened or closed.
         var follower: (@Sendable ((any ArchiveStore)?) -> Void)?
     }
 
     private let state = Mutex(State())
-    /// Rings when something was found that has to be seen to.
+    /// Called when something was found that needs handling.
     private let alarm: @Sendable () -> Void
 
     init(alarm: @escaping @Sendable () -> Void) { self.alarm = alarm }
 
-    /// Whatever can be read is in it, if it is there at all. It may be closed at any time, and then says so.
+    /// The store, if it is open: it has all that can be read. It may be closed at any time, and then throws that.
     var store: (any ArchiveStore)? { state.withLock { $0.store } }
 
     /// Why the store does not hold what happens now, in a sentence; nil: it does, or is a moment behind.
@@ -26,8 +26,8 @@ final class ArchiveAccess: Sendable {
 
     /// Somebody who asked this store something was refused. From any thread.
     ///
-    /// What is said of a store that is no longer the one in use is about a file that has another name by now: taken for the new
-    /// one it would set a good file aside, and its answers the next.
+    /// An error of a store that is no longer in use is about a file that has another name by now. If it counted for the new
+    /// store, a good file would be set aside, and the new store's reports would set aside the next.
     func report(_ error: ArchiveError, of store: any ArchiveStore) {
         guard case .corrupt = error else { return }
         let isNews = state.withLock { state in
@@ -59,7 +59,7 @@ final class ArchiveAccess: Sendable {
         follower?(store)
     }
 
-    /// Tells one who asks whenever the store comes or goes, and begins with what it is now.
+    /// Calls the follower whenever the store is opened or closed, and now with the present store.
     func follow(_ follower: @escaping @Sendable ((any ArchiveStore)?) -> Void) {
         let store = state.withLock { state in
             state.follower = follower

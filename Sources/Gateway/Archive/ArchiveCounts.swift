@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What metrics tell of an archive.
+/// The metrics of an archive.
 struct ArchiveCounts: Sendable {
     var rows: Int64 = 0
     var bytes: Int64 = 0
@@ -20,7 +20,7 @@ final class ArchiveCounters: Sendable {
         var waitsSince: UInt64?
         /// When the call began that the store has not answered; nil: there is none.
         var calledAt: UInt64?
-        /// How long it may take.
+        /// How long the call may last.
         var patience: UInt64 = 0
     }
 
@@ -45,7 +45,7 @@ final class ArchiveCounters: Sendable {
 
     func endCall() { state.withLock { $0.calledAt = nil } }
 
-    /// For how long the store has not answered, where that is longer than it may take.
+    /// For how long the store has not answered, where that is longer than the call may last.
     func overdue(now: UInt64) -> UInt64? {
         state.withLock { state in
             guard let calledAt = state.calledAt, now > calledAt + state.patience else { return nil }

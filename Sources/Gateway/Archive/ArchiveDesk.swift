@@ -3,34 +3,34 @@ import LiveUpdates
 import Reactor
 import Synchronization
 
-/// Where the loops ask for the past. Nothing here waits on a loop: a question is answered through the mailbox of the loop that
-/// asked, and by then its connection may be gone.
+/// A queue of the loops' questions about the past. Nothing here waits on a loop: a question is answered through the mailbox of
+/// the loop that asked, and by then its connection may be gone.
 ///
-/// Accounts have their turns, one question each, and an account may have no more questions waiting than there are places
-/// left: so one takes half of them at most, and nobody waits for all that another one has asked. Few are asked of the store
-/// at once; while it hangs the others wait here, and are taken back by their connections.
+/// Accounts have turns, one question each. An account may have at most as many waiting questions as there are free slots. So
+/// one account uses at most half of the slots, and no account waits for all questions of another. Few are sent to the store at
+/// once; while it hangs the others wait here, and their connections withdraw them.
 ///
-/// **Why nothing is missing between a page and its cursor, and nothing comes twice.** The store reads a page and how far each
-/// partition is stored in one transaction. Positions are stored with the events before them, also where a partition has none
-/// for the account, or none at all: so the page holds exactly what stands before them. Then ingest makes the cursor of these
-/// positions (``History/snapshotCursor(account:positions:now:)``), from which exactly the rest is given.
+/// **Why nothing is missing between a page and its cursor, and nothing is duplicate.** The store reads a page and how far each
+/// partition is stored in one transaction. Positions are stored with the events before them, even if a partition has none for
+/// the account, or none at all. So the page holds exactly what is before them. Then ingest makes the cursor of these positions
+/// (``History/snapshotCursor(account:positions:now:)``), which gives exactly the rest.
 final class ArchiveDesk: Sendable {
     /// Asked of the store at once: more than it has threads.
     static let maximumCalls = 16
 
     private struct State {
         var store: (any ArchiveStore)?
-        /// Counts stores: what one still owes is nobody's any more.
+        /// Counts stores: answers of an earlier one are not counted.
         var stores: UInt64 = 0
         var waiting = ArchiveLines()
-        /// Under way, of the present store.
+        /// Calls of the present store that are running.
         var calls = 0
         var outlets: [Mailbox<FanOutMessage>] = []
     }
 
     private let state = Mutex(State())
     private let topics: [String]
-    /// Hears what a store says instead of an answer.
+    /// Called with a store's error.
     private let failed: @Sendable (ArchiveError, any ArchiveStore) -> Void
 
     /// - Parameter topics: as partitions number them.
@@ -74,7 +74,7 @@ final class ArchiveDesk: Sendable {
         goOn()
     }
 
-    /// The connection does not wait any more. What was asked of the store by then is not taken back.
+    /// The connection no longer waits. A question that the store already has is not withdrawn there.
     func withdraw(loop: Int, _ connection: ConnectionID) {
         state.withLock { $0.waiting.remove(loop: loop, connection) }
     }
@@ -144,7 +144,7 @@ final class ArchiveDesk: Sendable {
         }
     }
 
-    /// Tells all streams of this person, on every loop: a mark has moved, here or on another node.
+    /// Notifies all streams of this person, on every loop: a mark has moved, here or on another node.
     func moved(_ notice: ReadNotice) {
         for outlet in state.withLock({ $0.outlets }) { outlet.post(.read(notice)) }
     }

@@ -2,18 +2,18 @@ import Archive
 import LiveUpdates
 import Reactor
 
-/// When what is let go was seen to last, and what is due now. Without a clock: times are monotonic, in ms.
+/// When expired events were last handled, and what is due now. Without a clock: times are monotonic, in ms.
 struct ArchiveKeeping {
-    /// Between two looks at what is over.
+    /// Between two checks for expired events.
     static let keepMilliseconds: UInt64 = 60_000
     static let sizeMilliseconds: UInt64 = 5_000
     /// Between two attempts to overwrite what somebody reads.
     static let overwriteMilliseconds: UInt64 = 1_000
-    /// When attempts have failed for so long, an operator is told.
+    /// An operator is notified when attempts have failed for so long.
     static let overwritePatience: UInt64 = 60_000
     /// Between two attempts after that.
     static let lateOverwriteMilliseconds: UInt64 = 10_000
-    /// Between two lines about an attempt that does not come to its end.
+    /// Between two log lines about an attempt that has not ended.
     static let overwriteReminder: UInt64 = 600_000
 
     private var keepsAt: UInt64 = 0
@@ -22,19 +22,19 @@ struct ArchiveKeeping {
     var hasBegun = false
     var isSweeping = false
     var mustOverwrite = false
-    /// An attempt to overwrite is under way.
+    /// An attempt to overwrite is running.
     private(set) var isOverwriting = false
     /// When the first of the attempts began that failed one after the other.
     private var overwriteFailsSince: UInt64?
-    /// When the one that is under way began.
+    /// When the running attempt began.
     private var overwriteBegan: UInt64 = 0
-    /// When an operator is told next that an attempt has not come to its end.
+    /// When an operator is notified next that an attempt has not ended.
     private var overwriteReportsAt: UInt64 = 0
 
-    /// Whether to look at what is over.
+    /// Whether to check for expired events.
     func isKeepDue(now: UInt64) -> Bool { now >= keepsAt }
 
-    /// What is over is hidden, and a sweep begins. It is looked at again after a tenth of the time for which events are kept.
+    /// Expired events are hidden, and a sweep begins. The next check is after a tenth of the time for which events are kept.
     mutating func hasKept(now: UInt64, keepMilliseconds: Int64) {
         keepsAt = now + min(Self.keepMilliseconds, UInt64(max(250, keepMilliseconds / 10)))
         isSweeping = true
@@ -52,15 +52,15 @@ struct ArchiveKeeping {
         return true
     }
 
-    /// For how many ms the attempt that is under way has not come to its end; nil: none is for long, or an operator was told less
-    /// than ten minutes ago.
+    /// For how many ms the running attempt has not ended; nil: none runs for long, or an operator was notified less than ten
+    /// minutes ago.
     mutating func overdueOverwrite(now: UInt64) -> UInt64? {
         guard isOverwriting, now >= overwriteReportsAt else { return nil }
         overwriteReportsAt = now + Self.overwriteReminder
         return now - overwriteBegan
     }
 
-    /// Returns whether attempts have failed for longer than nobody is told.
+    /// Returns whether attempts have failed for so long that an operator is to be notified.
     mutating func endOverwriting(isDone: Bool, now: UInt64) -> Bool {
         isOverwriting = false
         guard !isDone else {
@@ -97,7 +97,7 @@ extension ArchiveFeeder {
             }
             erasures.remove(record)
             keeping.mustOverwrite = true
-            // Of many nodes with one store, the one that has deleted something tells.
+            // Of many nodes with one store, only the one that has deleted something reports it.
             if entry.isNews && !settings.store.isShared || counts.events + counts.marks > 0 {
                 report.erased(account, counts)
             }
@@ -110,7 +110,7 @@ extension ArchiveFeeder {
         try await ask { store async throws(ArchiveError) in try await store.keep(from: stamp) }
     }
 
-    /// What is stamped before is not kept, by the store's own time; nil: nothing says what time it is.
+    /// What is stamped before is not kept, by the store's own time; nil: the time is unknown.
     private func horizon() async throws(ArchiveError) -> Int64? {
         let found = try await ask { store async throws(ArchiveError) in try await store.clock() }
         let now = Self.now

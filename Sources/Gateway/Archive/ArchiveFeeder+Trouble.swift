@@ -59,7 +59,7 @@ extension ArchiveFeeder {
     private func close() async {
         access.close()
         let closing = store
-        // What is under way is no trouble of one that is open.
+        // A running call is no error of an open store.
         store = nil
         await closing?.close()
     }

@@ -6,10 +6,10 @@ import LiveUpdates
 import Logging
 import Reactor
 
-/// Writes into the archive what the node reads: one call of the store at a time, and nobody waits for it.
+/// Writes into the archive what the node reads: one call of the store at a time, and nothing waits for it.
 ///
-/// An actor beside the loops: a store may take seconds for what it is asked. It decides by ``ArchiveFeed``; what it cannot
-/// hold, and what was written by nobody, it has read once more.
+/// An actor beside the loops: a store may need seconds for a call. ``ArchiveFeed`` decides. What it cannot hold, and what no
+/// node has written, is read once more.
 actor ArchiveFeeder {
     struct Settings: Sendable {
         let store: ArchiveStoreSetting
@@ -21,9 +21,9 @@ actor ArchiveFeeder {
 
     /// Between the beginnings of two transactions, unless one is full.
     static let batchMilliseconds: UInt64 = 100
-    /// At most between two passes: what is due by time is seen to then.
+    /// The longest time between two passes, in which what is due by time is done.
     static let tickMilliseconds: UInt64 = 250
-    /// A store that does not answer for so long is told of.
+    /// A store that does not answer for so long is reported.
     static let patienceMilliseconds: UInt64 = 2_000
 
     let settings: Settings
@@ -33,10 +33,10 @@ actor ArchiveFeeder {
     let readiness: NodeReadiness
     let report: ArchiveReport
     let failure: @Sendable (GatewayError) -> Void
-    /// Where to go on, and what is behind: who waits for the one does not wait for the other.
+    /// One finds where to go on, the other reads what is behind: neither waits for the other.
     let asker: LoopBound<BehindReader>
     let reader: LoopBound<BehindReader>
-    /// Is told of marks that other nodes have moved.
+    /// Called with marks that other nodes have moved.
     let moved: @Sendable (ReadNotice) -> Void
 
     var feed: ArchiveFeed
@@ -99,7 +99,7 @@ actor ArchiveFeeder {
         }
     }
 
-    /// Stores what is there, as far as the store takes it, and closes it. Ingest has ended.
+    /// Stores what is there, as far as the store accepts it, and closes the store. Ingest has ended.
     func stop() async {
         isStopping = true
         intake.ring()
@@ -107,7 +107,7 @@ actor ArchiveFeeder {
         ticking?.cancel()
         access.close()
         let closing = store
-        // What is under way is no trouble of one that is open.
+        // A running call is no error of an open store.
         store = nil
         await closing?.close()
         await overwriting?.value
@@ -179,7 +179,7 @@ actor ArchiveFeeder {
 
     // MARK: - The store
 
-    /// Asks the store for something, and watches how long it takes.
+    /// Calls the store, and measures how long that lasts.
     func ask<Value>(
         _ body: (any ArchiveStore) async throws(ArchiveError) -> Value
     ) async throws(ArchiveError) -> Value {

@@ -43,7 +43,7 @@ struct ArchiveLines {
         lines[account, default: []].append(item)
     }
 
-    /// Takes the next one out of its line: it is asked of the store.
+    /// Removes the next question from its line: the caller sends it to the store.
     mutating func next() -> Item? {
         while turn < turns.count {
             let account = turns[turn]

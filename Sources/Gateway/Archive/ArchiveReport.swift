@@ -4,7 +4,7 @@ import KafkaLogs
 import LiveUpdates
 import Logging
 
-/// What an operator is told of the archive.
+/// The archive's log lines for an operator.
 struct ArchiveReport: Sendable {
     let logger: Logger
     let store: ArchiveStoreSetting
@@ -63,7 +63,7 @@ struct ArchiveReport: Sendable {
             ])
     }
 
-    /// The store is of no use to this node, and is asked again now and then: said once.
+    /// The store is of no use to this node, and is tried again now and then. Logged once.
     func refused(_ error: ArchiveError) {
         logger.error(
             "the archive cannot be used: live streams go on",
@@ -147,7 +147,7 @@ struct ArchiveReport: Sendable {
         (["too many clients"], "raise max_connections of PostgreSQL"),
     ]
 
-    /// What to check, by what was said when a connection failed; nil where nothing of it is known.
+    /// What to check, by the message of a failed connection; nil where the message is unknown.
     static func connectionAdvice(_ words: String) -> String? {
         connectionRefusals.first { $0.0.allSatisfy(words.contains) }?.1
     }

@@ -10,7 +10,7 @@ enum ArchiveStores {
 
     /// - Parameters:
     ///   - server: the Kafka cluster whose events it holds, by its id.
-    ///   - moved: is told of marks that other nodes have moved, from any thread.
+    ///   - moved: called for marks that other nodes have moved, from any thread.
     static func open(
         _ setting: ArchiveStoreSetting, passwordFile: String?, server: String,
         moved: @escaping @Sendable (ReadNotice) -> Void

@@ -5,7 +5,7 @@ import LiveUpdates
 import Logging
 import Reactor
 
-/// Reads for the archive what live reading does not give: where partitions go on, and what was read too long ago to be held.
+/// Reads for the archive what live reading does not give: where partitions go on, and records that are no longer held.
 ///
 /// On a loop of its own, since all of it waits for brokers; its client lives only as long as there is something to be read.
 final class BehindReader {
@@ -32,7 +32,7 @@ final class BehindReader {
         }
 
         var found: [Found] = []
-        /// One of those of which nobody has said for long where they go on.
+        /// A partition whose leader has not answered for long where it goes on.
         var open: PartitionName?
         var runs: [RecordRun] = []
         /// Their logs are other ones than those that were read.
@@ -48,7 +48,7 @@ final class BehindReader {
     private var reader: RangeReader?
     private var usedAt: UInt64 = 0
     private var turns = BehindTurns()
-    /// How often what stands at the same offset could not be read.
+    /// How often the record at the same offset could not be read.
     private var unreadable: [PartitionName: (offset: Int64, count: Int)] = [:]
 
     init(_ settings: ConsumerSettings, _ mapping: EventMapping, loop: EventLoop) {
@@ -119,7 +119,7 @@ final class BehindReader {
         return search.resolution
     }
 
-    /// Which record stands exactly there.
+    /// Which record is exactly there.
     private func record(of name: PartitionName, at offset: Int64, _ reader: RangeReader) -> LogSearch.Answer {
         var found: LogSearch.Answer?
         let outcome = reader.read(
@@ -164,7 +164,7 @@ final class BehindReader {
         answer.runs = recorder.take().runs()
     }
 
-    /// What cannot be read twice is left out, and told as missing.
+    /// A record that fails twice is left out, and reported as missing.
     private func pass(_ part: ArchiveFeed.Behind, _ reader: RangeReader, _ recorder: inout RunRecorder) {
         let (name, offset) = (part.partition, part.range.lowerBound)
         let known = unreadable[name]

@@ -15,7 +15,7 @@ package enum HorizonRepair {
         case store(String)
     }
 
-    /// Returns what the operator is told.
+    /// Returns the text for the operator.
     ///
     /// - Parameter stamp: to be set back to, in ms since 1970; nil: it is only shown.
     package static func run(_ settings: Settings, setBackTo stamp: Int64?) throws(Failure) -> String {
@@ -52,7 +52,7 @@ package enum HorizonRepair {
         }
     }
 
-    /// As the option takes it, and as people read it.
+    /// In the format of the option, and as a date for people.
     static func text(_ horizon: Int64) -> String {
         guard horizon >= 0 else { return "none: nothing was let go" }
         return "\(horizon) (\(InternetDate.text(millisecondsSince1970: horizon)))"

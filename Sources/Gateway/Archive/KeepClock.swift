@@ -1,12 +1,12 @@
 import Archive
 
-/// What time it is for what is kept: decided without a clock. Stamps and times are since 1970, in ms; `steady` is monotonic.
+/// The time by which events are kept: decided without a clock. Stamps and times are since 1970, in ms; `steady` is monotonic.
 ///
-/// A node's clock may be wrong, and a wrong one would empty the archive for good. A store with a clock of its own has the word.
-/// Without one the node's counts where the stamps of records as they come agree with it; else time passes as it does for a
+/// A node's clock may be wrong, and a wrong one would empty the archive for good. If the store has a clock of its own, that one
+/// decides. Otherwise the node's clock counts if the stamps of live records agree with it. If not, time passes as for a
 /// stopwatch, from the last moment that is known.
 struct KeepClock {
-    /// The clock and a stamp that lie so far apart agree.
+    /// The clock and a stamp agree if they are at most so far apart.
     static let agreementMilliseconds: Int64 = 3_600_000
 
     /// Nil: nothing is known yet, so nothing is let go.
@@ -28,7 +28,7 @@ struct KeepClock {
         time = max(time ?? known, known)
     }
 
-    /// A record has come: each of them, since one with a wrong stamp says nothing of the others. It may be one of before that is
+    /// A record was read. Each is noted, since a wrong stamp proves nothing about the others. It may be an old record that is
     /// read now.
     mutating func note(stamp: Int64, wall: Int64, steady: UInt64) {
         pass(steady)

@@ -6,7 +6,7 @@ struct StoreTrouble {
     static let longestPause: UInt64 = 5_000
     /// Of a store that another program or other settings have to change first.
     static let refusedPause: UInt64 = 60_000
-    /// What happened so long ago and is not stored is told: another node that hangs has lost its partitions soon after.
+    /// What happened so long ago and is not stored is reported: another node that hangs has lost its partitions soon after.
     static let lateMilliseconds: UInt64 = 5_000
 
     private(set) var isTroubled = false
@@ -32,7 +32,7 @@ struct StoreTrouble {
     /// - Parameters:
     ///   - hasStored: something was written: only that shows that it can be.
     ///   - waits: something is still to be written.
-    /// - Returns: whether all is well, and whether it is again, which is told.
+    /// - Returns: whether all is well, and whether it is well again, which is reported.
     mutating func pass(hasStored: Bool, waits: Bool) -> (isWell: Bool, isNews: Bool) {
         guard isTroubled else { return (true, false) }
         guard hasStored else { return (!waits, false) }
@@ -40,7 +40,7 @@ struct StoreTrouble {
         return (true, true)
     }
 
-    /// What is told of events that wait, on this node or another one; nil: nothing.
+    /// The sentence about events that wait, on this node or another one; nil: there are none.
     static func why(waitingMilliseconds: UInt64?) -> String? {
         guard let waitingMilliseconds, waitingMilliseconds >= lateMilliseconds else { return nil }
         return "what happened \(waitingMilliseconds / 1_000) s ago is not stored: no node writes it"
