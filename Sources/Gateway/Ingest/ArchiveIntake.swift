@@ -3,7 +3,7 @@ import KafkaLogs
 import LiveUpdates
 import Synchronization
 
-/// What the node reads, on its way from ingest to the archive: ingest never waits, whatever the archive does.
+/// What the node reads, handed from ingest to the archive: ingest never waits, whatever the archive does.
 final class ArchiveIntake: Sendable {
     /// What waits here at most; beyond it what is read is dropped, and the archive reads it again.
     static let maximumBytes = 16 << 20
@@ -15,10 +15,10 @@ final class ArchiveIntake: Sendable {
         var buffers: [RecordBuffer] = []
         /// What remains of what was dropped, behind all of ``buffers``.
         var dropped = DroppedRecords()
-        /// By topic, what brokers have told of it; nil: nothing new.
+        /// By topic, what brokers have reported of it; nil: nothing new.
         var topics: [TopicAnswers]?
         var erasures: PendingErasures
-        /// Whether one of them found no room.
+        /// Whether one of them was beyond the limit.
         var hasLostErasures = false
     }
 
@@ -30,7 +30,7 @@ final class ArchiveIntake: Sendable {
     private let state: Mutex<State>
     private let maximumBytes: Int
     private let maximumErasures: Int
-    /// Rings when there is something; rung again before it was heard, it rings once.
+    /// Yields when there is something; several calls before it is consumed yield once.
     let bell: AsyncStream<Void>
     private let ringer: AsyncStream<Void>.Continuation
 
@@ -49,7 +49,7 @@ final class ArchiveIntake: Sendable {
     func post(_ buffer: RecordBuffer) {
         let isFirst = state.withLock { state in
             let wasEmpty = state.contents.buffers.isEmpty && state.contents.dropped.isEmpty
-            // What follows something that was dropped is dropped too, until there is room: it would be read again with it.
+            // What follows a dropped buffer is dropped too, until the buffers are consumed: it would be read again with it.
             if state.contents.dropped.isEmpty, state.bytes + buffer.bytes <= maximumBytes {
                 state.bytes += buffer.bytes
                 state.contents.buffers.append(buffer)
@@ -116,7 +116,7 @@ struct PendingErasures: Sendable {
     var isEmpty: Bool { entries.isEmpty }
     var first: (record: Record, entry: Entry)? { entries.first.map { ($0.key, $0.value) } }
 
-    /// False: there is no room for another record. One that is read again counts as it was read first.
+    /// False: another record is beyond the limit. One that is read again counts as it was first read.
     mutating func add(_ record: Record, _ entry: Entry) -> Bool {
         guard let known = entries[record] else {
             guard entries.count < maximum else { return false }

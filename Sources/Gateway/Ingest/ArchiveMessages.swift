@@ -44,11 +44,11 @@ struct SnapshotAnswer: Sendable {
     let seen: UInt64
 }
 
-/// What it is told.
+/// The answer to a question.
 enum ArchiveReply: Sendable {
     /// Of a 200.
     case body(ArchiveBody)
-    /// The mark is taken.
+    /// The mark is stored.
     case marked
     /// The account has too many marks of things without an event.
     case tooManyMarks

@@ -1,7 +1,7 @@
 import LiveUpdates
 import Logging
 
-/// Sees the wall clock being set, by what the monotonic one says has passed.
+/// Notices that the wall clock was set, by comparing it with the monotonic clock.
 ///
 /// An event's age counts from when the node read it, and what a cursor claims goes by moments. Neither is put right afterwards:
 /// after a clock that was ahead events are kept for longer, and cursors from that time are refused; after one that was behind
@@ -19,15 +19,15 @@ struct ClockWatch {
     }
 }
 
-/// Tells who is on call when the clock was set under a running node.
+/// Logs for the operator that the clock was set under a running node.
 struct ClockReport {
     let logger: Logger
     private var watch = ClockWatch()
 
     init(logger: Logger) { self.logger = logger }
 
-    /// To be called every half a second or so, with times as ``ClockWatch/shows(_:monotonic:)`` takes them. Returns by how many
-    /// ms the clock was set forward.
+    /// To be called every half a second or so, with times as in ``ClockWatch/shows(_:monotonic:)``. Returns by how many ms the
+    /// clock was set forward.
     mutating func check(_ wall: Int64, monotonic: UInt64) -> Int64 {
         guard let jump = watch.shows(wall, monotonic: monotonic) else { return 0 }
         logger.warning(

@@ -3,13 +3,13 @@ import Reactor
 
 /// Why a gateway does not start, or stops by itself.
 package enum GatewayError: Error, Sendable, CustomStringConvertible {
-    /// An address to listen on is taken, or not ours.
+    /// An address to listen on is in use, or not ours.
     case listen(ReactorError)
     /// librdkafka refuses its settings.
     case kafka(KafkaError)
     /// librdkafka reports an error that it cannot survive.
     case kafkaFatal(String)
-    /// What stands in the settings cannot be used after all: a file that went between `check` and the start.
+    /// A value in the settings cannot be used after all: for instance a file that was removed between `check` and the start.
     case settings(String)
     /// The operating system refuses what every process needs.
     case system(ReactorError)

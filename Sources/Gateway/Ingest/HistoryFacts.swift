@@ -4,7 +4,7 @@ import LiveUpdates
 import Logging
 import Reactor
 
-/// What has changed of the logs, on its way into the history.
+/// Applies changes of the logs to the history.
 ///
 /// Confined to the ingest loop.
 final class HistoryFacts {
@@ -25,7 +25,7 @@ final class HistoryFacts {
 
     /// Applies what has changed: before the record that is handed over next, after a drain, after each answer of a refresh.
     ///
-    /// The first answer of a broker says which cluster it is; no partition is read before. `now`: monotonic, ms.
+    /// The first answer of a broker names the cluster; no partition is read before. `now`: monotonic, ms.
     func apply(now: UInt64) {
         guard consumer.hasChanges, begin() else { return }
         var lost: [LostLogs] = []
@@ -61,7 +61,7 @@ final class HistoryFacts {
             ingest.tap?.note(partition, new)
         }
         ingest.tap?.endWake()
-        // The tracker tells what it learned by a clock that was ahead until the next refresh.
+        // Until the next refresh the tracker reports what it learned by a clock that was ahead.
         if !facts.isEmpty { ingest.history.clockShows(WallClock.milliseconds) }
     }
 
@@ -74,7 +74,7 @@ final class HistoryFacts {
         return true
     }
 
-    /// What the wake has brought until now is handed out before, and what follows belongs to the next.
+    /// What the wake has brought so far is posted before; what follows belongs to the next one.
     private func reset(_ lost: [LostLogs], now: UInt64) {
         let wallClock = WallClock.milliseconds
         ingest.endWake(now: now)

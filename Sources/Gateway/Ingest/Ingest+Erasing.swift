@@ -12,13 +12,13 @@ struct Erasure: Sendable {
 }
 
 extension Erasure {
-    /// What a record says that was read now. It erases what was there by then: a stamp from tomorrow does not erase tomorrow.
+    /// A record that was read now erases what was there by then: a stamp from tomorrow does not erase tomorrow.
     ///
-    /// A node that starts reads it again, later, and does not know that it was ahead before. Nothing in the topic says when it
-    /// came: the stamps around it are of other writers, whose clocks may be behind, and an erasure that covers too little is
-    /// worse than one that covers too much. So the archive, from which things would go for good, keeps the first moment
-    /// (``ArchiveStore/erasureEnd(_:stamped:readAt:)``). The account's live log, which Kafka fills again, may begin later by
-    /// it after a restart, and whoever has a cursor from before is told so.
+    /// A node that starts reads the record again, later, and does not know that it was ahead before. Nothing in the topic shows
+    /// when it arrived: the stamps around it are of other writers, whose clocks may be behind. An erasure that covers too
+    /// little is worse than one that covers too much. So the archive, where a deletion is final, keeps the first moment
+    /// (``ArchiveStore/erasureEnd(_:stamped:readAt:)``). Kafka fills the account's live log again. After a restart that log may
+    /// begin later, and clients with an earlier cursor are notified.
     init(_ account: Account, stamped stamp: Int64, now: Int64, retentionMilliseconds: Int64) {
         let (end, isForEver) = stamp.addingReportingOverflow(retentionMilliseconds)
         self.init(account: account, stamp: stamp, moment: min(stamp, now), end: isForEver ? .max : end)
@@ -34,8 +34,8 @@ struct ErasureOutcome: Sendable {
 }
 
 extension Ingest {
-    /// What is held of the account from before the moment goes, and who follows it is told to resync. Never in the middle of a
-    /// wake. Nil where it was erased so far before, as after a restart of the reader of the topic.
+    /// Deletes what is held of the account from before the moment, and notifies its followers to resync. Never in the middle of
+    /// a wake. Nil where it was erased that far before, as after a restart of the topic's reader.
     func erase(_ erasure: Erasure, wallClock: Int64) -> ErasureOutcome? {
         self.wallClock = wallClock
         let account = erasure.account

@@ -68,7 +68,7 @@ extension Ingest {
         for (reader, request) in behind.takeReached(history) { answerRead(reader.subscriber, request) }
     }
 
-    /// What stands at offsets that were read once more.
+    /// Records at offsets that were read once more.
     func probed(_ records: [RecordProbes.Found], now: UInt64, wallClock: Int64) {
         for found in records {
             if let record = found.record {
@@ -120,7 +120,7 @@ extension Ingest {
         let page = history.read(
             account: account, from: position, limit: request.limit, entities: request.entities, now: wallClock,
             withCursors: request.withCursors)
-        // Only the last page, and the one that says that there is none, is followed by a cursor of now.
+        // Only the last page, or the report that there is none, is followed by a cursor of now.
         let needsFresh: Bool
         var reach = NodeReach.unasked
         switch page {

@@ -1,18 +1,18 @@
 import LiveUpdates
 import Reactor
 
-/// Resets: logs have lost records or their meaning, and whoever follows an account is notified, with a fresh cursor.
+/// Resets: logs have lost records or their meaning. All followers of an account are notified, with a fresh cursor.
 ///
 /// A cursor costs some microseconds, and a node has tens of thousands of accounts. So they are notified in slices, between
-/// which records are read and requests are served. Whatever concerns an account that was not notified yet has it notified
-/// first: for each account its reset comes before everything that follows, as if all had been notified at once.
+/// which records are read and requests are served. Anything that concerns an account notifies it first. So for each account its
+/// reset comes before all that follows, as if all had been notified at once.
 extension Ingest {
     /// Accounts that are notified in one slice: about 1 ms.
     static let accountsPerSlice = 256
-    /// Slots of the table that one slice goes over at most, taken or not.
+    /// Slots of the table that one slice visits at most, used or free.
     static let slotsPerSlice = 8_192
 
-    /// What is held of these logs goes, and everybody has to resync. The first slice of accounts is notified at once;
+    /// What is held of these logs is dropped, and all clients have to resync. The first slice of accounts is notified at once;
     /// ``continueReset(wallClock:)`` goes on as long as ``owesReset``.
     func reset(_ lost: [LostLogs], wallClock: Int64) {
         guard let why = lost.lazy.map(\.why).min() else { return }
@@ -85,7 +85,7 @@ extension Ingest {
     }
 }
 
-/// How far everybody was notified of the last reset.
+/// How far the accounts were notified of the last reset.
 struct ResetProgress {
     /// Resets since the start.
     private(set) var count: UInt32 = 0

@@ -4,10 +4,9 @@ import Reactor
 
 /// From records to the loops: decodes, maps, keeps the accounts' logs, and groups what one wake brought by account.
 ///
-/// Ingest is one serial queue and the only one that decides what follows what: the only writer of the logs and their
-/// only reader. A subscription is a message to it, and so is the wish to read on; from its answer on, everything that
-/// concerns the account goes the same way, through the same mailbox and in the same order. That is the whole argument
-/// why a join has neither gap nor double.
+/// Ingest is one serial queue, and it alone decides the order of things. It is the only writer and the only reader of the logs.
+/// A subscription is a message to it, and so is a request to read on. From its answer on, everything that concerns the account
+/// goes through the same mailbox and in the same order. That alone is why a join has neither a gap nor a duplicate.
 final class Ingest {
     /// Where the events for one loop go.
     struct Outlet {
@@ -18,7 +17,7 @@ final class Ingest {
     /// A subscription whose cursor cannot be decided on yet.
     struct Joiner: Hashable {
         let subscriber: Subscriber
-        /// Nil where it only says who is meant.
+        /// Nil where it only names the subscriber.
         var page: PageRequest? = nil
 
         /// A request of a connection has one join.
@@ -58,8 +57,8 @@ final class Ingest {
     private var outcomes: RecordOutcomes
     /// Logs that lost their meaning since the start.
     var epochChanges: UInt64 = 0
-    /// Partitions of which a record came that the history takes for one of before. Whoever reads them leaves out what it has
-    /// read before, so that the two do not agree how far that is: to be taken behind the batch.
+    /// Partitions with a record that the history regards as an earlier one. Their reader leaves out what it has read before, so
+    /// the two disagree how far that is. To be handled behind the batch.
     private var passedOver: Set<PartitionName> = []
 
     init(
@@ -94,7 +93,7 @@ final class Ingest {
         history.beginWake()
     }
 
-    /// Takes one record of the current wake. A record that yields no event is counted and never stops the partition.
+    /// Handles one record of the current wake. A record that yields no event is counted and never stops the partition.
     ///
     /// `now` is monotonic, in milliseconds.
     func take<R: RecordReading & ~Copyable>(
@@ -132,7 +131,7 @@ final class Ingest {
         }
     }
 
-    /// Keeps an event for those who follow its account. For most nobody does, and no String is made.
+    /// Keeps an event for the followers of its account. Most have no follower, and then no String is made.
     private func gather(
         _ event: RecordedEvent, _ appended: History.Appended, _ partition: PartitionName, offset: Int64,
         timestamp: Int64
@@ -151,7 +150,7 @@ final class Ingest {
         events += 1
     }
 
-    /// What ``take(_:_:offset:timestamp:now:)`` left out since the last call, by partition; nil where it was nothing.
+    /// Partitions of which records were left out since the last call; nil where there are none.
     func takePassedOver() -> Set<PartitionName>? { passedOver.isEmpty ? nil : exchange(&passedOver, with: []) }
 
     /// Ends the wake: one post for each loop that holds a subscriber of one of the accounts.
@@ -220,7 +219,7 @@ final class Ingest {
 
     /// What a request costs besides its page, in units of an event.
     private static let requestWork = 4
-    /// A cursor that is read and judged.
+    /// A cursor that is read and checked.
     private static let joinWork = 32
     /// Positions that are compared while an event of a page is read.
     private static let positionsPerUnit = 64

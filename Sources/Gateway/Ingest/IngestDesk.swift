@@ -2,16 +2,16 @@ import LiveUpdates
 import Logging
 import Reactor
 
-/// Where the messages of the loops arrive, and wait for their turn. Confined to the ingest loop.
+/// The messages of the loops arrive here and wait for their turn. Confined to the ingest loop.
 ///
-/// Loops need ingest's mailbox and ingest needs theirs; the desk stands first, and opens when all of them are there.
+/// Loops need ingest's mailbox and ingest needs theirs. So this object is made first, and opens when all of them exist.
 final class IngestDesk {
     private let loop: EventLoop
     private(set) var ingest: Ingest?
     private(set) var source: KafkaSource?
     private var requests = RequestQueue()
     private var isServedLater = false
-    /// Slices of partitions that were told to the administration.
+    /// Slices of partitions that were reported to the administration.
     var slices: UInt64 = 0
 
     init(loop: EventLoop) { self.loop = loop }

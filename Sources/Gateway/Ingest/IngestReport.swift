@@ -28,8 +28,8 @@ struct AccountConnections: Sendable {
     let connections: Int
 }
 
-/// Questions of the administration. Each is answered in a time that does not depend on how much a node holds: whoever wants
-/// all of something asks for one slice after the other.
+/// Questions of the administration. The time of an answer does not depend on how much a node holds: a caller that wants all of
+/// something asks for one slice after the other.
 extension IngestDesk {
     /// Partitions, or slots of accounts, of one slice: less than a millisecond.
     static let reportSlice = 1_024
@@ -48,8 +48,8 @@ extension IngestDesk {
             reachesBroker: consumer.unreachableSince == nil)
     }
 
-    /// A slice of the partitions, from the one with this number in their order on; empty behind the last. With a number
-    /// that grows from one answer to the next, by which whoever asks twice at once knows the newer one.
+    /// A slice of the partitions, from the one with this number in their order on; empty behind the last. The order rises with
+    /// each answer, so that a caller with two questions at once knows the newer answer.
     func partitions(from first: Int) -> (states: [PartitionState], order: UInt64) {
         slices += 1
         return (source?.consumer.tracker.partitionStates(first..<(first + Self.reportSlice)) ?? [], slices)

@@ -1,8 +1,8 @@
 import Kafka
 import Logging
 
-/// Logs what Kafka says: one line in 10 s for each cause. The end of an outage is logged as often as its beginning was: whoever
-/// reads that no broker answers must also read that one does.
+/// Logs Kafka's notices: one line in 10 s for each cause. The end of an outage is logged as often as its beginning: the reader
+/// of "no broker answers" must also read that one does.
 final class KafkaReport {
     private let logger: Logger
     private let limiter = RateLimiter()

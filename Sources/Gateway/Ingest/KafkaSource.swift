@@ -6,14 +6,14 @@ import Reactor
 
 extension Kafka.Record: RecordReading {}
 
-/// The way from Kafka into ingest: records when librdkafka wakes us, and metadata refreshes.
+/// Passes records from Kafka to ingest when librdkafka wakes us, and runs metadata refreshes.
 ///
-/// Confined to the ingest loop. What blocks (metadata, offsets, single records) is asked on a loop of its own, whose answers
-/// come back as messages.
+/// Confined to the ingest loop. Blocking questions (metadata, offsets, single records) run on a loop of their own, whose
+/// answers arrive as messages.
 final class KafkaSource {
     /// Between two metadata refreshes: a partition that was added is read within two of them.
     static let refreshIntervalMilliseconds: UInt64 = 2_000
-    /// Between two checks of what refreshes and records have told: whether answers flow, how far the window is loaded.
+    /// Between two checks of what refreshes and records have shown: whether answers flow, how far the window is loaded.
     static let checkIntervalMilliseconds: UInt64 = 500
 
     private let loop: EventLoop
@@ -29,7 +29,7 @@ final class KafkaSource {
     private var watch: DescriptorWatch?
     private var isScheduled = false
     private var isResetting = false
-    /// Nil while a refresh is under way.
+    /// Nil while a refresh is running.
     private var nextRefresh: (timer: Timer, time: UInt64)?
     private var pace = RefreshPace()
     /// Refreshes that were begun.
@@ -69,7 +69,7 @@ final class KafkaSource {
 
     // MARK: - Records
 
-    /// Takes what waits, at most one batch a tick, so that subscriptions get their turn in between.
+    /// Reads what waits, at most one batch a tick, so that subscriptions get their turn in between.
     func drain() {
         isScheduled = false
         guard !status.hasFailed else { return }
@@ -84,7 +84,7 @@ final class KafkaSource {
             ingest.take(
                 record, record.partitionName, offset: record.offset, timestamp: record.timestamp ?? -1, now: now)
         }
-        // Its events are lost to who follows live: all are told to resync.
+        // Live followers lose its events: all clients are notified to resync.
         if let partitions = ingest.takePassedOver() { consumer.passOver(partitions) }
         facts.apply(now: now)
         ingest.endWake(now: now)
@@ -102,7 +102,7 @@ final class KafkaSource {
         loop.executeNextTick { [weak self] in self?.drain() }
     }
 
-    /// Goes on notifying everybody of a reset, a slice a tick.
+    /// Goes on notifying all accounts of a reset, a slice a tick.
     private func continueReset() {
         guard !isResetting, ingest.owesReset else { return }
         isResetting = true
@@ -116,7 +116,7 @@ final class KafkaSource {
 
     // MARK: - The cluster
 
-    /// Refreshes as soon as the pace allows it, if no refresh is under way: somebody waits for what it will tell.
+    /// Refreshes as soon as the pace allows it, if no refresh is running: somebody waits for its result.
     func refreshSoon() {
         let time = max(loop.now, pace.earliest)
         guard let next = nextRefresh, time < next.time else { return }
@@ -139,7 +139,7 @@ final class KafkaSource {
         turns.answered()
         guard watch != nil else { return }
         let next = consumer.receive(answer)
-        // Before what is known of the partitions that have come back.
+        // Before the facts of partitions that exist again.
         if next == nil { ingest.tap?.intake.refreshed(consumer.tracker.topicAnswers) }
         facts.apply(now: loop.now)
         continueReset()
@@ -168,7 +168,7 @@ final class KafkaSource {
 
     // MARK: - Questions to brokers
 
-    /// Asks what is wanted next, unless an answer is outstanding. To be called whenever somebody wants something.
+    /// Asks the next question, unless an answer is outstanding. To be called whenever there is a new question.
     func askNext() {
         switch turns.next(wantsRecords: ingest.undecided.wantsRecords) {
         case .refresh(let probe): ask(probe)
@@ -211,8 +211,8 @@ extension KafkaSource: Sendable {}
 /// that nothing can decide would begin the next one as soon as the last has ended.
 struct RefreshPace {
     static let shortestMilliseconds: UInt64 = 250
-    /// Between two refreshes of which the first asked a leader in vain, until its partitions count as stalled: mostly a
-    /// connection was cut, which is opened again at once, and clients are to be told of no outage for it.
+    /// Between two refreshes of which the first asked a leader in vain, until its partitions count as stalled. Mostly a
+    /// connection was cut and is opened again at once; clients must not be notified of an outage for that.
     static let suspicionMilliseconds: UInt64 = 500
     /// So many of these in a row find it out. A leader that gives records and no more is not asked at that pace for ever.
     static let suspicionLimit = 4
@@ -222,7 +222,7 @@ struct RefreshPace {
     /// When the next refresh may begin that somebody waits for.
     private(set) var earliest: UInt64 = 0
 
-    /// `isStillAwaited`: the refresh did not tell what somebody waits for. The pause doubles then, up to the interval at
+    /// `isStillAwaited`: the refresh did not report what somebody waits for. The pause doubles then, up to the interval at
     /// which refreshes come in any case. `now` is monotonic, in ms.
     /// - Returns: when the next one begins at the latest.
     mutating func refreshEnded(now: UInt64, isStillAwaited: Bool, isSilenceSuspected: Bool) -> UInt64 {
@@ -236,7 +236,7 @@ struct RefreshPace {
     }
 }
 
-/// Records that are read once more, to see whether they stand where a cursor says.
+/// Records that are read once more, to check whether they are where a cursor names them.
 struct RecordProbes: Sendable {
     typealias Probe = UndecidedJoins<Ingest.Joiner>.Probe
 
@@ -250,7 +250,7 @@ struct RecordProbes: Sendable {
 
     init(_ probes: [Probe]) { self.probes = probes }
 
-    /// What stands there. Blocks for ``ProbeTurns/recordTimeoutMilliseconds`` at most.
+    /// The records there. Blocks for ``ProbeTurns/recordTimeoutMilliseconds`` at most.
     func found(_ client: ProbeClient, _ mapper: EventMapper) -> [Found] {
         let questions = probes.map { RecordQuestion(partition: $0.partition, offset: $0.offset) }
         var found = probes.map { Found(probe: $0) }

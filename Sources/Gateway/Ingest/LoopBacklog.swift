@@ -17,7 +17,7 @@ final class LoopBacklog: Sendable {
         events.wrappingAdd(count, ordering: .acquiringAndReleasing)
     }
 
-    /// Ingest, before it reads on: whether the loop owes too much. It is then told once by `remove`.
+    /// For ingest, before it reads on: whether the loop owes too much. Then `remove` reports once that it has caught up.
     func isFull() -> Bool {
         guard events.load(ordering: .acquiring) >= Self.maximumEvents else { return false }
         isAwaited.store(true, ordering: .sequentiallyConsistent)
@@ -26,7 +26,7 @@ final class LoopBacklog: Sendable {
         return !isAwaited.exchange(false, ordering: .sequentiallyConsistent)
     }
 
-    /// The loop, after it worked `count` events off. True when ingest waits to be told so.
+    /// For the loop, after it handled `count` events. True when ingest waits for that report.
     func remove(_ count: Int) -> Bool {
         let left = events.wrappingSubtract(count, ordering: .sequentiallyConsistent).newValue
         guard left <= Self.resumeEvents else { return false }

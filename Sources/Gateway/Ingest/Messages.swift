@@ -24,7 +24,7 @@ enum IngestMessage: Sendable {
     case read(Subscriber, ReadRequest)
     /// A connection waits no longer for this node to read as far as the cursor that it brought.
     case readNow(Subscriber)
-    /// A quiet stream asks for a cursor that says "read up to now".
+    /// A quiet stream asks for a cursor that means "read up to now".
     case freshCursor(Subscriber)
     /// Somebody asked the archive, and wants to go on behind what it held.
     case snapshotCursor(Subscriber, ArchiveSnapshot)
@@ -58,14 +58,13 @@ struct PageRequest: Sendable {
 struct ReadRequest: Sendable {
     let position: StreamPosition
     let page: PageRequest
-    /// Whether to answer only when this node has read as far as the page's `upTo` says, or when ``IngestMessage/readNow(_:)``
-    /// comes.
+    /// Whether to answer only when this node has read as far as the page's `upTo`, or when ``IngestMessage/readNow(_:)`` comes.
     var waits = false
 }
 
 /// How far a node has read, compared with a cursor that a client brought from another one.
 enum NodeReach: Sendable {
-    /// There is no such cursor, or it says nothing here.
+    /// There is no such cursor, or it has no meaning here.
     case unasked
     case reached
     case behind
@@ -80,8 +79,8 @@ enum FanOutMessage: Sendable {
     case snapshotCursor(ConnectionID, SnapshotAnswer)
     /// `sequence` is the last of the events.
     case events([AccountEvents], sequence: UInt64)
-    /// Positions of these accounts have lost their meaning: their subscribers begin anew, from the fresh cursors on.
-    /// Everything up to `sequence` came before. Other accounts follow in messages of their own.
+    /// Positions of these accounts have lost their meaning: their subscribers start over from the fresh cursors. Everything up
+    /// to `sequence` came before. Other accounts follow in messages of their own.
     case reset(ResyncReason, sequence: UInt64, cursors: [Account: CursorText])
     case source(SourceState)
     /// From the archive, and in no order with the others.

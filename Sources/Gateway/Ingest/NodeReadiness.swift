@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether this node should be sent clients, and if not, why: one truth for upgrades, `/readyz` and the log.
+/// Whether this node should get clients, and if not, why: the one source for upgrades, `/readyz` and the log.
 ///
 /// Not ready until every topic exists and every partition has answered. From then on an unreachable broker refuses
 /// nobody; it only turns `/readyz` false after `broker_grace`, where one is set, so that a balancer prefers a node that still
@@ -85,8 +85,8 @@ package final class NodeReadiness: Sendable {
         }
     }
 
-    /// Why revocations may be missing; nil: all that are written come. The first nil ends the wait for the control topic,
-    /// afterwards a loss counts after the grace, as one of a broker: whoever was shut out stays so, and nobody else is.
+    /// Why revocations may be missing; nil: all that are written arrive. The first nil ends the wait for the control topic.
+    /// Afterwards a loss counts after the grace, like one of a broker: revoked clients stay out, and no others are refused.
     func noteControl(_ why: String?, now: UInt64) {
         state.withLock {
             guard let why else {
@@ -107,7 +107,7 @@ package final class NodeReadiness: Sendable {
         state.withLock {
             $0.lostSince = $0.lostSince ?? now
             $0.lostWhy = why
-            // Before the first readiness it is told as what is missing.
+            // Before the first readiness it is reported as missing.
             $0.missing = why
         }
     }
@@ -116,7 +116,7 @@ package final class NodeReadiness: Sendable {
         state.withLock { $0.lostSince = nil }
     }
 
-    /// The node goes out of service, or comes back: what balancers are to know before clients are refused.
+    /// The node goes out of service or returns: balancers have to know before clients are refused.
     func setDraining(_ isDraining: Bool) {
         state.withLock { $0.isDraining = isDraining }
     }
@@ -125,7 +125,7 @@ package final class NodeReadiness: Sendable {
         self.isRefusing.store(isRefusing, ordering: .releasing)
     }
 
-    /// What is wrong with a part that nobody else knows of; nil: nothing any more.
+    /// Sets what is wrong with a part, as only the caller knows; nil: nothing any more.
     package func report(_ part: Part, _ why: String?) {
         state.withLock { $0.problems[part] = why }
     }
@@ -151,8 +151,8 @@ package final class NodeReadiness: Sendable {
         return state.withLock { state in Part.allCases.map { ($0, why($0, state, hasBeenReady, now)) } }
     }
 
-    /// The lines of `/readyz?verbose`: as ``parts(now:)``, and of the broker also that a partition stands still, for which no
-    /// client is kept away.
+    /// The lines of `/readyz?verbose`: as ``parts(now:)``, and of the broker also that a partition is stalled, which keeps no
+    /// client away.
     package func lines(now: UInt64) -> [(part: Part, why: String?)] {
         let hasBeenReady = hasBeenReady
         return state.withLock { state in
@@ -162,8 +162,8 @@ package final class NodeReadiness: Sendable {
         }
     }
 
-    /// What is wrong now, by part, whatever `/readyz` says of it: a loss within its grace, or without one, and what clients
-    /// are not kept away for.
+    /// What is wrong now, by part, whatever `/readyz` reports: also a loss within its grace, or without one, and what keeps no
+    /// client away.
     package func problems(now: UInt64) -> [(part: Part, why: String)] {
         let hasBeenReady = hasBeenReady
         return state.withLock { state in

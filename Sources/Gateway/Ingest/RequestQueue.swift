@@ -2,9 +2,9 @@ import LiveUpdates
 
 /// What the loops have asked and was not answered yet: a line for each account, in the order in which it came.
 ///
-/// Accounts are served in turn, one request each, so that nobody waits for more than one request of each other account,
-/// however many clients those have. All of it goes in slices, and records are read between two of them. Whoever leaves takes
-/// back what it asked for: only requests of connections that are there wait here, and leavings that are to be noted.
+/// Accounts are served in turn, one request each. So an account waits for at most one request of each other account, however
+/// many clients those have. All work is done in slices, and records are read between two of them. A connection that leaves
+/// withdraws its requests: only requests of present connections wait here, and leavings that are to be noted.
 struct RequestQueue {
     /// What one slice costs at most, the request that goes over it included: about 1 ms. A unit is an event of a page.
     static let maximumWork = 2_048
@@ -38,7 +38,7 @@ struct RequestQueue {
     private var requests: [Request] = []
     private var free = Self.none
     private(set) var count = 0
-    /// The lines that stand in `turns`; one of them may have become empty meanwhile.
+    /// The lines that are in `turns`; one of them may have become empty meanwhile.
     private var lines: [Account: Line] = [:]
     private var turns: [Line] = []
     /// The line whose turn it is; those before it had theirs.
@@ -157,7 +157,7 @@ struct RequestQueue {
         return hadJoin
     }
 
-    /// The request is served: what its connection takes back later are the others. A connection has two at most.
+    /// The request is served: its connection can only withdraw the others later. A connection has two at most.
     private mutating func forget(_ index: Int) {
         guard let subscriber = requests[index].message.subscriber, let last = newest[Requester(subscriber)] else {
             return

@@ -1,7 +1,7 @@
 import LiveUpdates
 import Logging
 
-/// Where a record stands.
+/// The position of a record.
 package struct RecordPlace: Sendable {
     let topic: String
     let partition: Int32
@@ -37,7 +37,7 @@ final class SkipLog {
 }
 
 extension SkipReason {
-    /// Skipping is what the settings or the preset ask for, not a record that somebody should look at.
+    /// The settings or the preset ask to skip it, so nobody has to check the record.
     var isExpected: Bool {
         switch self {
         case .tombstone, .ignored, .dropped: true

@@ -29,7 +29,7 @@ struct SnapshotWaits {
         return true
     }
 
-    /// Takes out those that may go on and those whose time is up. `position` is how far a partition is read; nil: not at all.
+    /// Removes and returns those that may go on or are late. `position` is how far a partition is read; nil: not at all.
     mutating func take(now: UInt64, _ position: (PartitionName) -> Int64?) -> (ready: [Wait], late: [Wait]) {
         var (ready, late): ([Wait], [Wait]) = ([], [])
         waits.removeAll { wait in
@@ -60,7 +60,7 @@ extension Ingest {
         let made = history.snapshotCursor(
             account: wait.subscriber.account, positions: wait.positions, now: wallClock)
         switch made {
-        // Who writes it finds that out too, and says what is missing.
+        // The node that writes it finds that out too, and stores what is missing.
         case .cursor where tap?.contradicts(wait.positions) == true: answer(wait, .none, isBehind: true)
         case .cursor(let cursor):
             let isBehind = history.lacks(wait.positions, of: wait.subscriber.account, upTo: wait.seen)
@@ -81,7 +81,7 @@ extension Ingest {
         answer(wait.subscriber, .snapshotCursor(wait.subscriber.connection, made))
     }
 
-    /// Answers those that wait for what was read meanwhile, and those who have waited long enough.
+    /// Answers the waits for records that were read meanwhile, and those that have lasted long enough.
     ///
     /// `now` is monotonic, in milliseconds.
     func serveSnapshots(now: UInt64) {

@@ -5,8 +5,8 @@ import Logging
 import Options
 import Reactor
 
-/// Whether the node is ready, whether answers flow, whether librdkafka has given up, by what refreshes and records have
-/// told. Whoever is concerned is told when that changes.
+/// Whether the node is ready, whether answers flow, whether librdkafka has given up, as refreshes and records show it. Changes
+/// are reported to those that need them.
 ///
 /// Confined to the ingest loop.
 final class SourceStatus {
@@ -45,7 +45,7 @@ final class SourceStatus {
     /// To be called every half a second or so. `now` is monotonic, in milliseconds.
     func check(now: UInt64) {
         if readiness.hasBeenReady { return reportState() }
-        // A partition whose records wait because of us does not stand still.
+        // A partition whose records wait because of us is not stalled.
         if !isReading { _ = consumer.sourceState(isReading: false) }
         update(now: now)
     }
@@ -55,7 +55,7 @@ final class SourceStatus {
         if !readiness.hasBeenReady, consumer.tracker.isLoaded { update(now: now) }
     }
 
-    /// A metadata refresh is over, whatever it told.
+    /// A metadata refresh is over, whatever it reported.
     func refreshEnded(now: UInt64) {
         update(now: now)
     }
@@ -96,7 +96,7 @@ final class SourceStatus {
             case .stalled(let since): .stalled(since: since)
             }
         readiness.warn(.broker, state.isStalled ? stalledPartitions : nil)
-        // Nobody is told that all is well who has not heard otherwise.
+        // Clients are notified that the source is live only after a notice that it is stalled.
         guard state != reportedState, reportedState != nil || state.isStalled else { return }
         reportedState = state
         if state.isStalled {
