@@ -4,7 +4,7 @@ import TLS
 /// The answers that were given to requests with an `Idempotency-Key`, of one account: the same request again gets the
 /// same answer, and is not carried out twice.
 struct AnsweredRequests: Sendable {
-    /// Each holds an answer of a few kilobytes at most. The oldest go: a demo's clients do not come back after so many.
+    /// Each holds an answer of a few kilobytes at most. The oldest are dropped: a demo's clients do not retry after so many.
     static let maximumKeys = 500
     static let maximumKeyBytes = 128
 
@@ -43,7 +43,7 @@ struct AnsweredRequests: Sendable {
 }
 
 extension AdminAnswer {
-    /// With an `ETag`, which is a hash of the body: what differs in a byte has another one. 304 to whoever has it.
+    /// With an `ETag`, which is a hash of the body: another byte makes another tag. Clients that have it get a 304.
     static func tagged(
         _ body: [UInt8], _ contentType: String, for request: AdminRequest, caching: String,
         fields: [(String, String)] = []
@@ -58,7 +58,7 @@ extension AdminAnswer {
             caching: caching)
     }
 
-    /// The same, saying that it was given before.
+    /// The same, marked as given before.
     var replayed: AdminAnswer {
         AdminAnswer(status, contentType, body, fields: fields + [("Idempotency-Replayed", "true")], caching: caching)
     }

@@ -10,9 +10,9 @@ import Tokens
 package struct Demo: Sendable {
     /// What a user needs once everything is ready.
     package struct Invitation: Sendable {
-        /// Where the gateway listens; not where it was asked to if that was taken.
+        /// The gateway's address; another one than requested if that was in use.
         package let address: SocketAddress
-        /// Where the API listens; the same is true of it.
+        /// The API's address; the same is true of it.
         package let api: SocketAddress
         package let account: String
         package let token: String
@@ -20,7 +20,7 @@ package struct Demo: Sendable {
 
     static let topic = "incidents"
     static let partitions = 4
-    /// Bytes of the token: as much as nobody guesses.
+    /// Bytes of the token: enough that it cannot be guessed.
     static let tokenBytes = 24
 
     private let port: UInt16
@@ -78,7 +78,7 @@ package struct Demo: Sendable {
             try? OriginPattern("http://\($0):\(pages.port ?? 0)")
         }
         settings.kafka.brokers = bootstrap
-        // Nobody's phone: whoever ends the demo does not want to wait.
+        // A demo has no phones to wait for: the user who ends it does not want to wait.
         settings.lifecycle.drainDelay = .zero
         settings.lifecycle.drainWindow = .zero
         settings.kafka.topics = [Self.topic]
@@ -99,7 +99,7 @@ package struct Demo: Sendable {
         }
     }
 
-    /// The port that was asked for, or one that the system chooses when it is taken.
+    /// The requested port, or one that the system chooses when that is in use.
     private func freeAddress(_ port: UInt16) -> SocketAddress {
         let wanted = SocketAddress.loopback(port: port)
         if (try? ListeningSocket.open(wanted)) != nil { return wanted }

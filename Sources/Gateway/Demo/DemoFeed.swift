@@ -47,7 +47,7 @@ struct DemoFeed: Sendable {
         }
     }
 
-    /// Begins to write, and tells pages where the gateway is.
+    /// Begins to write, and gives pages the gateway's address.
     func go(gateway: SocketAddress) {
         source.loop.execute { [source] in source.value.begin(gateway: gateway) }
     }
@@ -116,7 +116,7 @@ struct DemoFeed: Sendable {
 
         private func produce(_ record: IncidentFeed.Record) {
             guard !isStopped else { return }
-            // First the truth, then its news: whoever is notified finds it.
+            // The state changes before its event is written: a client that is notified finds it.
             for change in site.follow(record.change, of: record.account, at: Timestamp.now()) {
                 write(change == record.change ? record.value : value(of: change, record.account), record.account)
             }

@@ -2,7 +2,7 @@ import DemoPage
 import HTTP
 import Reactor
 
-/// The demo's page and the JavaScript module that it stands on, out of the binary: no folder is needed beside it.
+/// The demo's page and the JavaScript module that it needs, from the binary: no folder is needed.
 struct DemoFiles: Sendable {
     private struct File: Sendable {
         let contentType: String
@@ -15,7 +15,7 @@ struct DemoFiles: Sendable {
         var files: [String: File] = [:]
         for index in 0..<demo_file_count() {
             let file = unsafe demo_file_at(index)
-            // Constants of the binary, as long as they say.
+            // Constants of the binary, with the length that they state.
             let path = unsafe String(cString: file.path)
             let bytes = unsafe Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
             files[path] = File(contentType: Self.contentType(path), bytes: bytes)
@@ -46,8 +46,8 @@ struct DemoFiles: Sendable {
         }
     }
 
-    /// What the page may load and whom it may ask: files of this address, and the gateway. Nothing that stands in the
-    /// page itself runs, whatever got into it.
+    /// What the page may load and which servers it may ask: files of this address, and the gateway. No script within the page
+    /// itself runs, whatever got into it.
     private static func policy(_ gateway: SocketAddress) -> String {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
             + "connect-src 'self' http://\(gateway) ws://\(gateway); "

@@ -46,7 +46,7 @@ final class DemoSite: AdminSite {
     /// Of the one person whom the demo lets in.
     static let person = "PUSR0YOU"
 
-    /// Whoever brings the token is let in as this account.
+    /// A client that sends the token is admitted as this account.
     struct Door {
         let account: String
         let token: String
@@ -63,7 +63,7 @@ final class DemoSite: AdminSite {
     var gateway: SocketAddress?
     /// Writes what people have changed.
     var publish: (String, [FeedChange]) -> Void = { _, _ in }
-    /// Takes the broker away, or brings it back.
+    /// Stops the broker, or restarts it.
     var setBroker: (Bool) -> Void = { _ in }
 
     init(_ door: Door, accounts: [String], seed: UInt64) {

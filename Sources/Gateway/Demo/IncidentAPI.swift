@@ -28,7 +28,7 @@ struct IncidentAPI: Sendable {
         books[account]?.follow(change, at: moment) ?? []
     }
 
-    /// Answers a request of an account, and tells what is to be published.
+    /// Answers a request of an account, and returns what is to be published.
     mutating func answer(
         _ request: AdminRequest, account: String, person: String, at moment: Int64
     ) -> (AdminAnswer, [FeedChange]) {

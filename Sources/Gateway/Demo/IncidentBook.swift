@@ -37,8 +37,8 @@ enum IncidentAction: Equatable, Sendable {
 
 /// The incidents of one account: what the API answers from, and what decides which changes are published.
 ///
-/// The feed's story and what people do go through here, one after the other, each before its record is written: so
-/// whoever is notified of a change finds it. A value without I/O and clock; moments are milliseconds since 1970.
+/// The feed's story and people's actions go through here, one after the other, each before its record is written. So a client
+/// that is notified of a change finds it. A value without I/O and clock; moments are milliseconds since 1970.
 struct IncidentBook: Sendable {
     /// Some minutes of the story. Beyond it the oldest resolved one is deleted, and that is published too.
     static let maximumIncidents = 100
@@ -59,10 +59,9 @@ struct IncidentBook: Sendable {
 
     // MARK: - The feed's story
 
-    /// Takes in what the story has next; what is to be published of it, in this order.
+    /// Applies the story's next change. Returns what is to be published of it, in this order.
     ///
-    /// The story does not know what people did: what it has about an incident that is resolved, or gone, does not
-    /// happen.
+    /// The story does not know what people did: a change of an incident that is resolved, or gone, has no effect.
     mutating func follow(_ change: FeedChange, at moment: Int64) -> [FeedChange] {
         let entity = change.entity
         if entity == FeedChange.incident, change.type == "created" { return add(change, at: moment) }
@@ -142,7 +141,7 @@ struct IncidentBook: Sendable {
     /// A stretch of the list, and whether there is more behind it.
     ///
     /// - Parameters:
-    ///   - from: what stands behind this one, in this order; nil: from the list's beginning.
+    ///   - from: the page begins behind this one, in this order; nil: at the list's beginning.
     ///   - statuses: only these.
     /// - Throws: `notFound` where `from` is not there, or not any more.
     func page(
@@ -160,7 +159,7 @@ struct IncidentBook: Sendable {
 }
 
 extension Incident {
-    /// What a record says of it.
+    /// Applies a record's changes.
     fileprivate mutating func adopt(_ change: FeedChange) {
         if let status = change["status"].flatMap(Status.init) { self.status = status }
         urgency = change["urgency"] ?? urgency
@@ -181,7 +180,7 @@ extension FeedChange {
         FeedChange(entity: incident, id: id, type: type, changes: changes.map { ($0.key, $0.value) })
     }
 
-    /// What the record says about a member of the thing.
+    /// The record's value for a member of the thing.
     subscript(name: String) -> String? { changes.first { $0.name == name }?.value }
 
     /// The incident that it belongs to.

@@ -3,8 +3,8 @@ import LiveUpdates
 /// Records as an incident-response monolith publishes them, for the demo: incidents of several accounts live their
 /// lives beside each other, with alerts, notes and responder requests among them.
 ///
-/// Pure and deterministic: the same seed gives the same records. It knows no clock; each record says when it is due,
-/// and nothing is due before it is asked for. Its memory is bounded by `maximumOpenIncidents` an account.
+/// Pure and deterministic: the same seed gives the same records. It has no clock. Each record contains when it is due, and
+/// nothing is due before it is asked for. Its memory is bounded by `maximumOpenIncidents` an account.
 package struct IncidentFeed: Sendable {
     /// One record, ready to be produced.
     package struct Record: Equatable, Sendable {
@@ -138,7 +138,7 @@ struct FeedStep: Sendable {
 
 /// The steps to come, in the order of their moments, those of one moment as they were added.
 struct FeedAgenda: Sendable {
-    /// Latest first, so that the next one is cheap to take.
+    /// Latest first, so that removing the next one is cheap.
     private var steps: [FeedStep] = []
 
     mutating func add(_ step: FeedStep) {

@@ -25,7 +25,7 @@ struct IncidentLife {
         add(80, "alerts::alert", alert, "updated", ["status": "resolved"])
     }
 
-    /// What people do about it. One in eight is over before anybody looks.
+    /// What people do about it. One in eight is over before any of them reacts.
     private mutating func handle(by responder: String, _ numbers: inout FeedNumbers) {
         if numbers.isOneIn(4) {
             add(numbers.around(1_200), "incidents::incident", id, "escalated", ["escalation_level": "2"])
@@ -94,7 +94,7 @@ struct FeedChange: Equatable, Sendable {
     }
 }
 
-/// Numbers that look random and are the same for a seed on every machine: SplitMix64 (Steele, Lea, Flood 2014).
+/// Numbers that seem random and are the same for a seed on every machine: SplitMix64 (Steele, Lea, Flood 2014).
 struct FeedNumbers: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -2,8 +2,8 @@ import Balancer
 import Reactor
 import Synchronization
 
-/// The administration: on a loop of its own, so that it answers whatever the loops of the clients do, and so that no scrape
-/// takes a client's time but for what the client's loop itself is asked.
+/// The administration is on a loop of its own, so that it answers whatever the clients' loops do. A scrape costs clients no
+/// time, except for what their loop itself is asked.
 extension GatewayServer {
     /// Makes what answers, and listens. `connections` and ingest exist by now.
     func listenForAdministration(on loop: EventLoop) async throws(GatewayError) {

@@ -4,7 +4,7 @@ import LiveUpdates
 import Logging
 import Reactor
 
-/// What stands between the loops and the archive. All of it may be used by any thread.
+/// What connects the loops with the archive. All of it may be used by any thread.
 struct NodeArchive: Sendable {
     let intake: ArchiveIntake
     let access: ArchiveAccess
@@ -26,8 +26,8 @@ struct NodeArchive: Sendable {
 
 /// The writer of the archive, where the settings name one.
 extension GatewayServer {
-    /// So long the archive has for what was read last, and for its own end; then the node goes without it, and it goes on
-    /// there at the next start.
+    /// The time that the archive has to store what was read last, and to close. Then the node ends without it, and the next
+    /// start goes on there.
     static let archiveFarewellMilliseconds: UInt64 = 1_000
 
     func openArchive() async throws(GatewayError) {

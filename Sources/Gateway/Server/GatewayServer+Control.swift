@@ -21,7 +21,7 @@ extension GatewayServer {
             loop: loop, probeLoop: probeLoop, connections: connectionLoops, ingest: ingest,
             intake: archive?.intake, failure: failure)
         control = try await loop.perform { assembly.open() }.get()
-        // Where it stands still, nobody is revoked any more.
+        // If this loop stalls, no client is revoked any more.
         administration?.watch("revocations", loop)
     }
 
@@ -68,7 +68,7 @@ private struct ControlAssembly: Sendable {
         }
     }
 
-    /// What was read before the node is ready is erased before anybody can ask for it.
+    /// What was read before the node is ready is erased before any client can ask for it.
     private func erase(_ erasure: Erasure, isNews: Bool) {
         intake?.erase(erasure, isNews: isNews)
         ingest.loop.execute { [ingest, logger] in

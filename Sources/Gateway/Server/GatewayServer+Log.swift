@@ -1,6 +1,6 @@
 import Logging
 
-/// What the log says of a node that goes out of service, and of its end.
+/// The log lines of a node that goes out of service, and of its end.
 extension GatewayServer {
     /// `before`: the state before the input, which has been obeyed.
     func report(_ input: NodeLifecycle.Input, from before: NodeLifecycle.State) {

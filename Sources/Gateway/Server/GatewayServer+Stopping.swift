@@ -2,24 +2,24 @@ import Logging
 import Reactor
 import WebSocket
 
-/// Going out of service, and the end: what ``NodeLifecycle`` decides is done here.
+/// Going out of service, and the end: carries out what ``NodeLifecycle`` decides.
 extension GatewayServer {
-    /// SIGTERM: a drain at whose end the node has stopped; the second time, the end without waiting for anybody.
+    /// SIGTERM: a drain at whose end the node has stopped; the second time, the end without waiting for clients.
     package func terminate() { receive(.terminate) }
 
-    /// The end without a drain: everybody is closed with 1001 at once.
+    /// The end without a drain: all clients are closed with 1001 at once.
     package func interrupt() { receive(.interrupt) }
 
-    /// Takes the node out of service without ending it: readiness says so, requests are refused, and those who are
-    /// connected are closed within the window, by default that of the settings. Listeners stay open. The second time, and
-    /// when the end has begun, it changes nothing.
+    /// Puts the node out of service without ending it: readiness reports that, requests are refused, and connected clients are
+    /// closed within the window, by default that of the settings. Listeners stay open. The second time, and when the end has
+    /// begun, it changes nothing.
     package func drain(window: Duration? = nil) {
         let window = window ?? parts.settings.lifecycle.drainWindow
         receive(.drain(windowMilliseconds: window.milliseconds))
     }
 
-    /// Takes a drain back: clients are let in, and whoever was not closed yet stays. False where the end has begun, which
-    /// nothing takes back.
+    /// Cancels a drain: clients are admitted again, and all that were not closed yet stay. False where the end has begun, which
+    /// cannot be cancelled.
     package func undrain() -> Bool { receive(.undrain) }
 
     /// Returns when everything has ended: at once, if it has already.
@@ -28,8 +28,8 @@ extension GatewayServer {
         await withCheckedContinuation { whenStopped.append($0) }
     }
 
-    /// Each input has its steps begun at once and in their order, and nobody waits for a loop: one that does not turn keeps
-    /// neither the others nor the next signal.
+    /// The steps of each input begin at once and in their order, and no loop is waited for. A loop that is stuck delays neither
+    /// the others nor the next signal.
     @discardableResult
     private func receive(_ input: NodeLifecycle.Input) -> Bool {
         lifecycle.times = NodeLifecycle.Times(parts.settings.lifecycle)
@@ -84,10 +84,10 @@ extension GatewayServer {
         }
     }
 
-    /// Where the end is near, time counts in steps of so much, and only while this actor has its turns: on a machine that gives
-    /// the process none, the loops have none either, and what they owe everybody, a close with its code, is not on its way.
+    /// Near the end, time counts in steps of so much, and only while this actor gets its turns. On a machine that gives the
+    /// process no time the loops have none either, and the closes that they owe all clients are not sent.
     private static let hurriedStepMilliseconds: UInt64 = 50
-    /// So much later at the most: a node that is told to go has two seconds, whatever the machine does.
+    /// So much later at the most: a node that is ordered to end has two seconds, whatever the machine does.
     private static let starvedMilliseconds: UInt64 = 300
 
     // MARK: - Listeners and connections
@@ -122,7 +122,7 @@ extension GatewayServer {
         }
     }
 
-    /// Counts who is there once nobody comes any more, and deals out the moments at which they end.
+    /// Counts the clients once no new ones arrive, and assigns the moments at which they end.
     private func spreadCloses(_ windowMilliseconds: UInt64) {
         spreads += 1
         let (number, beganAt) = (spreads, Self.now)
@@ -175,7 +175,7 @@ extension GatewayServer {
         let read = desk?.ask { $0.close() }
         let judged = judgingDesk?.ask { $0.close() }
         let revoked = control?.ask { $0.stop() }
-        // It answers to the last, so that whoever watches a node that goes sees it go. Connections end with their loop.
+        // It answers to the last, so that monitoring sees the end of the node. Connections end with their loop.
         let closed = adminListener?.ask { $0.close() }
         var counters = LoopCounters()
         for (connections, total) in zip(connectionLoops, totals) {
@@ -220,9 +220,9 @@ extension GatewayServer {
         return NodeLifecycle.patience(askedAt: turnsAskedAt, now: Self.now)
     }
 
-    /// A loop with something to do for thousands of connections takes a part of it.
+    /// A loop with work for thousands of connections needs a part of it.
     private static let loopMilliseconds: UInt64 = 2_000
-    /// Where everybody had left before they were told to go, nobody knows whether the loops turn.
+    /// Where all had left before the order to close, it is unknown whether the loops turn.
     private static let unaskedLoopMilliseconds: UInt64 = 5_000
     /// Long enough for whatever ends on it.
     private static let turningLoopMilliseconds: UInt64 = 10_000

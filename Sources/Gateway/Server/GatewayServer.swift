@@ -16,7 +16,7 @@ package actor GatewayServer {
     var parts: Parts
     let logger: Logger
     let readiness: NodeReadiness
-    /// Who is connected, of all loops together.
+    /// Connected clients, of all loops together.
     let places: Places
     /// How many this process may open.
     private let descriptors: Int
@@ -47,9 +47,9 @@ package actor GatewayServer {
     var timer: Task<Void, Never>?
     /// Ends when the listeners of clients are closed; nil: they are open.
     var closing: Task<Void, Never>?
-    /// Counts what decides who is closed when: a spread that waits for loops has lost its reason once it has moved on.
+    /// Counts decisions about the closes: a spread that waits for loops is void once the count has risen.
     var spreads = 0
-    /// Whether each of ``loops`` has turned since everybody was told to go; empty before.
+    /// Whether each of ``loops`` has turned since the order to close all clients; empty before.
     var turns: [Reply<Bool>] = []
     /// When they were asked to: monotonic, in milliseconds.
     var turnsAskedAt: UInt64 = 0
@@ -239,11 +239,11 @@ package actor GatewayServer {
 
     // MARK: - Settings that were read again
 
-    /// Goes on with other parts: connections that come get the new certificate and verifier, all are held to the new limits,
-    /// nobody is dropped. What counts only after a restart must be in them as it was.
+    /// Continues with other parts. New connections get the new certificate and verifier, all have the new limits, and none is
+    /// dropped. What counts only after a restart must be unchanged in them.
     ///
-    /// Each loop takes them between two of its ticks, as whole values: no connection ever sees half of them, and no loop waits
-    /// for another. What a loop asks by them comes to the desk behind them.
+    /// Each loop adopts them between two of its ticks, as whole values. No connection ever sees half of them, and no loop waits
+    /// for another. A loop's questions based on them arrive behind them.
     package func adopt(_ parts: Parts) {
         self.parts = parts
         readiness.setGrace(milliseconds: parts.settings.kafka.brokerGrace?.milliseconds)

@@ -1,6 +1,6 @@
 import WebSocket
 
-/// How a node goes out of service, and comes back: a table of states and inputs, without I/O and without a clock.
+/// How a node goes out of service and returns: a table of states and inputs, without I/O and without a clock.
 ///
 ///     running ──SIGTERM──► delay ──► window ──► lingering ──► stopped
 ///       │  ▲                 ▲          (a second SIGTERM, or SIGINT, in any state: hurried ──► stopped)
@@ -8,11 +8,11 @@ import WebSocket
 ///       ▼  │                 │
 ///     drained ───SIGTERM─────┘
 ///
-/// Who runs it hands in what happens, and carries out the steps in their order.
+/// The caller passes in what happens, and carries out the steps in their order.
 struct NodeLifecycle: Equatable, Sendable {
     enum State: Equatable, Sendable {
         case running
-        /// Out of service by an operator's word, who may take it back. Listeners are open, requests are refused.
+        /// Out of service by an operator's command, which can be cancelled. Listeners are open, requests are refused.
         case drained
         /// SIGTERM has come; clients are served until balancers have noticed.
         case delay
@@ -20,7 +20,7 @@ struct NodeLifecycle: Equatable, Sendable {
         case window
         /// Every moment has passed; the last closes and refusals leave.
         case lingering
-        /// Everybody was told to go at once.
+        /// All clients are being closed at once.
         case hurried
         case stopped
     }
@@ -39,24 +39,24 @@ struct NodeLifecycle: Equatable, Sendable {
     }
 
     enum Step: Equatable, Sendable {
-        /// Readiness says `draining`, or no longer.
+        /// Readiness reports `draining`, or no longer.
         case reportDraining(Bool)
         /// Requests that come from now on are refused with 503 `draining`, or no longer.
         case refuseRequests(Bool)
-        /// What stands in the listeners' queues is accepted first. From then on ``Input/empty`` is reported.
+        /// Connections in the listeners' queues are accepted first. From then on ``Input/empty`` is reported.
         case closeListeners
         /// Each connection gets a moment within the window, at which it is closed with 1012.
         case spread(windowMilliseconds: UInt64)
-        /// Whoever was not closed yet stays.
+        /// All connections that were not closed yet stay.
         case cancelDrain
         case closeAll(Farewell)
-        /// ``Input/timePassed`` is due after so long. It takes the place of an earlier wait.
+        /// ``Input/timePassed`` is due after so long. It replaces an earlier wait.
         case wait(milliseconds: UInt64)
         /// What is left is cut, and everything ends.
         case stop
     }
 
-    /// What `lifecycle` says, in milliseconds.
+    /// The times of `lifecycle`, in milliseconds.
     struct Times: Equatable, Sendable {
         var delay: UInt64
         var window: UInt64
@@ -72,7 +72,7 @@ struct NodeLifecycle: Equatable, Sendable {
     static let hurryMilliseconds: UInt64 = 1_500
     /// Of a few loops that do not turn, all within the half second that is left of the two after a signal.
     static let stuckLoopMilliseconds: UInt64 = 50
-    /// When those come back who are told to go all at once.
+    /// When clients that were closed all at once return.
     static let hurriedRetryMilliseconds = 1_000...5_000
 
     private(set) var state = State.running
@@ -118,7 +118,7 @@ struct NodeLifecycle: Equatable, Sendable {
 
     private mutating func beginWindow() -> [Step] {
         state = .window
-        // The time counts from here, however many stand in the listeners' queues.
+        // The time counts from here, however many connections are in the listeners' queues.
         return [
             .wait(milliseconds: times.window + Self.lastRequestsMilliseconds),
             .refuseRequests(true), .closeListeners, .spread(windowMilliseconds: times.window),
@@ -138,8 +138,8 @@ struct NodeLifecycle: Equatable, Sendable {
         return [.stop]
     }
 
-    /// How long a loop is waited for at the end that has not turned since everybody was told to go. After a second and a half it is
-    /// stuck; where all had left before that time, what is left of it is waited for.
+    /// How long the end waits for a loop that has not turned since the order to close all clients. After a second and a half it
+    /// is stuck. Where all had left before that time, the rest of it is waited for.
     static func patience(askedAt: UInt64, now: UInt64) -> UInt64 {
         max(hurryMilliseconds - min(now - min(now, askedAt), hurryMilliseconds), stuckLoopMilliseconds)
     }

@@ -57,14 +57,14 @@ extension GatewayServer {
     }
 }
 
-// MARK: - What the settings say, in the units in which it is used
+// MARK: - Values of the settings, in the units of their use
 
 extension ConnectionPolicy {
-    /// From the first frame of a client's message to its last byte: as long as a request's head has. A client has nothing to
-    /// say that takes longer, and one that never comes to its end would keep an inflater.
+    /// From the first frame of a client's message to its last byte: as long as a request's head has. No message of a client
+    /// needs longer, and one that never ends would occupy an inflater.
     static let messageMilliseconds: UInt64 = 10_000
-    /// A `drain_window` of 0 s is for nodes that nobody misses. After a loss of revocations all nodes close their clients, and
-    /// each of these asks the server of tokens: 20,000 clients of a node come to 2,000 a second.
+    /// A `drain_window` of 0 s is for nodes that can go unnoticed. After a loss of revocations all nodes close their clients,
+    /// and each of these asks the server of tokens: 20,000 clients of a node make 2,000 requests a second.
     static let minimumExpulsionMilliseconds: UInt64 = 10_000
 
     init(_ parts: GatewayServer.Parts) {
@@ -132,8 +132,8 @@ extension PlaceLimits {
         Int32(clamping: descriptors - min(keptDescriptors, descriptors / 2))
     }
 
-    /// How many clients can be connected: of the numbers that they may have, the node itself has the first, and a 32nd is for
-    /// those who come and go. Without it nobody could be read who comes on top, nor be told why they are refused.
+    /// How many clients can be connected. Of the possible descriptors the node itself has the first, and a 32nd is for clients
+    /// that come and go. Without it a client beyond the limit could not be read, nor get the reason of its refusal.
     static func clients(of descriptors: Int, own: Int) -> Int {
         let room = Int(highestDescriptor(of: descriptors)) + 1 - own
         return max(1, room - max(1, room / 32))

@@ -10,7 +10,7 @@ struct ReloadFinding {
     var marks: FileMarks = [:]
     /// The last second of the certificate, since 1970; nil without TLS.
     var certificateEnd: Int64?
-    /// The settings file says nothing at all.
+    /// The settings file is empty.
     var isFileEmpty = false
     /// Nil where it is not known which there are.
     var tokens: StaticTokens?
@@ -62,7 +62,7 @@ struct ReloadDecision {
                 certificateEnd: finding.certificateEnd, isFileEmpty: finding.isFileEmpty, tokens: tokens,
                 warnings: Set(finding.problems))
             lines.append(.reloaded(changed: Self.changed(basis, next), lostTokens: lostTokens))
-            // Once for each new value, and not for one that came back to what counts.
+            // Once for each new value, and not for one that is back at the value in use.
             let sinceLast = Set(read.changes(from: basis.readSettings).map(\.path))
             for change in read.changes(from: basis.settings)
             where change.effect == .restart && sinceLast.contains(change.path) {
@@ -70,7 +70,7 @@ struct ReloadDecision {
             }
             let isCertificateNew = Self.isCertificateNew(basis, finding)
             lines += finding.problems.filter { problem in
-                // Of a new one the same is told once more: whoever has put it there thinks that it helps.
+                // For a new certificate the warning is repeated: its owner expects that it helps.
                 !basis.warnings.contains(problem) || isCertificateNew && problem.key == Self.certificate
             }.map { .warning($0) }
         } else {
@@ -122,7 +122,7 @@ struct ReloadDecision {
     }
 }
 
-/// What the log says of a reload.
+/// The log lines of a reload.
 enum ReloadLine: Equatable {
     case reloaded(changed: [String], lostTokens: Int)
     case refused(SettingsProblem, others: Int, lostTokens: Int)
@@ -158,7 +158,7 @@ enum ReloadLine: Equatable {
 }
 
 extension SettingsProblem {
-    /// A warning is a line of the log, so that whoever reads JSON gets nothing else.
+    /// A warning is a line of the log, so that a reader of JSON gets nothing else.
     package func warn(_ logger: Logger) {
         logger.warning(
             "a setting may not be what was meant",

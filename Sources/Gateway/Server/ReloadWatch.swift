@@ -1,17 +1,17 @@
 import GatewaySettings
 import Synchronization
 
-/// Decides from one look at the files after the other when settings are to be read again: when they hold something else
-/// than what was last read, and two looks have found the same. One alone may have met a file that is half written.
+/// Checks the files repeatedly and decides when settings are to be read again. They must differ from what was last read, and
+/// two checks must agree. A single check may see a file that is half written.
 struct ReloadWatch {
     /// What was there when settings were read last, whatever came of it: a broken file is not read again and again.
     private var read: FileMarks
-    /// What the last look has found, if that was something else.
+    /// The result of the last check, if it differed.
     private var seen: FileMarks?
 
     init(read marks: FileMarks) { read = marks }
 
-    /// The files to look at.
+    /// The files to check.
     var files: some Sequence<NamedFile> { read.keys }
 
     /// Whether settings are to be read again.

@@ -12,7 +12,7 @@ package struct ReloadSource: Sendable {
 
     /// - Parameters:
     ///   - load: reads the settings as at the start, with the same environment and flags.
-    ///   - startOutcome: what the settings file said at the start, and `start`: what came of it.
+    ///   - startOutcome: the content of the settings file at the start, and `start`: the result of reading it.
     ///   - configureLog: has the log follow the section `log`.
     package init(
         load: @escaping @Sendable () -> SettingsOutcome, startOutcome: SettingsOutcome, start: SettingsReading,
@@ -27,8 +27,8 @@ package struct ReloadSource: Sendable {
 
 /// Reads settings again, when it is asked to and when their files have changed, and hands on what comes of it.
 ///
-/// Confined to a loop that serves nobody: a file on a disk that hangs keeps nobody waiting but this. What it decides is
-/// ``ReloadWatch``'s and ``ReloadDecision``'s.
+/// Confined to a loop that serves no clients: a disk that hangs delays only this. ``ReloadWatch`` and ``ReloadDecision`` make
+/// the decisions.
 final class Reloader {
     private let loop: EventLoop
     private let source: ReloadSource
@@ -62,7 +62,7 @@ final class Reloader {
         watch = ReloadWatch(read: start.marks)
     }
 
-    /// Begins to look at the files.
+    /// Starts the checks of the files.
     func start() {
         guard interval > 0 else { return }
         loop.schedule(afterMilliseconds: interval) {
@@ -81,7 +81,7 @@ final class Reloader {
         let marks = FileMarks(of: watch.files)
         let reading = readAgain(now: now)
         let decision = ReloadDecision(basis, finding(reading), now: now)
-        // After a failure the files that still count are watched beside those that may be mended.
+        // After a failure both are watched: the files that still count, and those that may be repaired.
         watch.wasRead(decision.settings == nil ? marks.merging(reading.marks) { $1 } : reading.marks)
         if let settings = decision.settings, let material = reading.material {
             let (old, new) = (basis.settings.log, settings.log)
@@ -90,7 +90,7 @@ final class Reloader {
         }
         parts.verifier = parts.verifier.with(decision.tokens)
         basis = decision.basis
-        // Whoever asks has keys fetched, too, whatever has become of the settings.
+        // A reload that was asked for also fetches keys, whatever has become of the settings.
         if decision.settings != nil || decision.lostTokens > 0 || isAsked { adopt(parts) }
         record.count(decision.problem?.description)
         readiness.report(.reload, decision.problem?.description)

@@ -52,7 +52,7 @@ package struct Service: Sendable {
             signals.ended.yield(.failure($0))
         }
         let reloading = try await makeReloading(server)
-        // Before the first word: whoever reads it may answer with a signal.
+        // Before the first output: its reader may answer with a signal.
         let watches = watchSignals(on: control, signals, reloading)
         begun()
         var failure: GatewayError?
