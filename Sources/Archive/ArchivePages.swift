@@ -10,7 +10,7 @@ package struct PagedEvent: Equatable, Sendable {
 package struct ArchiveGap: Equatable, Sendable {
     /// The last stamp that was read before, in ms.
     package let from: Int64
-    /// The first one after; nil as long as nothing came.
+    /// The first one after; nil as long as there is none.
     package let to: Int64?
 
     package init(from: Int64, to: Int64?) {
@@ -47,7 +47,7 @@ package struct PageQuery: Sendable {
     package var to: Int64?
     /// Only of these entities.
     package var entities: EntityFilter?
-    /// Only of the thing with this id, of the one entity that is wanted.
+    /// Only events of the thing with this id. The query then names one entity.
     package var thing: String?
     package var isOldestFirst = false
     package var limit = Self.defaultLimit
@@ -56,7 +56,7 @@ package struct PageQuery: Sendable {
 
     package init(account: Account) { self.account = account }
 
-    /// What the page lies between, both without themselves.
+    /// The limits of the page, both exclusive.
     func bounds(keptFrom horizon: Int64) -> (lower: EventKey, upper: EventKey) {
         var lower = EventKey(keptFrom: horizon)
         var upper = EventKey.end
@@ -79,7 +79,7 @@ package struct EventPage: Equatable, Sendable {
     package init() {}
 }
 
-/// Which things of an account are wanted, and for whom.
+/// Which things of an account are wanted, and for which person.
 package struct InboxQuery: Sendable {
     package let account: Account
     package let person: String
@@ -98,7 +98,7 @@ package struct InboxQuery: Sendable {
 
 /// A thing, with its last event.
 package struct InboxThing: Equatable, Sendable {
-    /// Higher counts are this one.
+    /// Higher counts are reported as this one.
     package static let maximumUnread = 999
 
     package let last: PagedEvent
@@ -106,9 +106,9 @@ package struct InboxThing: Equatable, Sendable {
 }
 
 package struct InboxPage: Equatable, Sendable {
-    /// The one that changed last comes first.
+    /// The one that changed last is first.
     package var things: [InboxThing] = []
-    /// Of the whole account, whatever was asked for.
+    /// For the whole account, without the filters of the query.
     package var unreadThings = 0
     package var more = false
     package var positions: [StoredPosition] = []
@@ -135,7 +135,7 @@ package struct ReadMark: Sendable {
     package let upTo: ArchiveID
     /// The node's clock, in ms.
     package let now: Int64
-    /// Whether it has to be an event of the account: nobody reads up to a day that is still to come.
+    /// Whether it has to be an event of the account: a client must not mark a day in the future as read.
     package let mustBeStored: Bool
 
     package init(
@@ -153,12 +153,12 @@ package struct ReadMark: Sendable {
 package enum MarkOutcome: Equatable, Sendable {
     /// The person's other devices are to be notified.
     case moved
-    /// As much was read already, or all of it is let go.
+    /// As much was read already, or all of it is no longer kept.
     case unchanged
     /// The account has too many marks of things without an event.
     case tooMany
-    /// It had to be an event of the account, and is none.
+    /// It had to be an event of the account, and the account has no such event.
     case unknown
-    /// It had to be an event of the account, and the store has not come as far as it.
+    /// It had to be an event of the account, and the store is not as far as that yet.
     case behind
 }

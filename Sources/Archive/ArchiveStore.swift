@@ -1,7 +1,7 @@
 import KafkaLogs
 import LiveUpdates
 
-/// Why an archive does not do what it was asked for.
+/// Why an archive does not do what it was asked to do.
 package enum ArchiveError: Error, Equatable, Sendable {
     /// The disk is full; what is stored can be read.
     case full
@@ -15,7 +15,7 @@ package enum ArchiveError: Error, Equatable, Sendable {
     case otherSchema(found: Int64, wanted: Int64)
     /// It holds the events of another Kafka cluster.
     case otherServer(found: String, wanted: String)
-    /// Statements of one connection come to several sessions of the server: nothing that a session holds would count.
+    /// The server runs statements of one connection in several sessions: nothing that a session holds would count.
     case pooled
     /// Too many wait for it already.
     case overloaded(maximumWaiting: Int)
@@ -27,9 +27,9 @@ package enum ArchiveError: Error, Equatable, Sendable {
     case unavailable(String)
 }
 
-/// Where the past is kept. All calls may wait for a disk or another machine, and none of them on an event loop.
+/// Stores the past. All calls may wait for a disk or another machine, so none of them is made on an event loop.
 ///
-/// Events are only hidden by ``keep(from:)`` at once; their rows go by ``sweep()``.
+/// ``keep(from:)`` only hides events at once; ``sweep()`` deletes their rows.
 package protocol ArchiveStore: AnyObject, Sendable {
     /// Stores events and how far their partitions were read, all of it or nothing. What was stored before is passed over.
     func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome
@@ -47,11 +47,11 @@ package protocol ArchiveStore: AnyObject, Sendable {
     /// Stores how far a person has read.
     func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome
 
-    /// What time the store has, and what it has let go of.
+    /// The store's time, and the stamp from which events are kept.
     func clock() async throws(ArchiveError) -> StoreClock
-    /// Lets go of everything that is stamped before a moment, which never goes back.
+    /// No longer keeps what is stamped before a moment, which never goes back.
     func keep(from stamp: Int64) async throws(ArchiveError)
-    /// Deletes some of what was let go. False: nothing is left to be deleted.
+    /// Deletes some of what is no longer kept. False: nothing is left to delete.
     func sweep() async throws(ArchiveError) -> Bool
     /// The moment up to which a record erases: its stamp, or the moment at which it was read, where it is stamped ahead. A
     /// record that was ahead when it was first read keeps that moment, whichever node reads it again. So it never covers what
@@ -61,12 +61,12 @@ package protocol ArchiveStore: AnyObject, Sendable {
     func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts
     /// Overwrites what was erased, so that no byte of it is left.
     ///
-    /// - Throws: ``ArchiveError/stillRead`` when somebody reads; then it is to be repeated.
+    /// - Throws: ``ArchiveError/stillRead`` when somebody reads the file; then call it again.
     func overwrite() async throws(ArchiveError)
     /// Whether something was erased and not overwritten, by this process or by one before it.
     func isToBeOverwritten() async throws(ArchiveError) -> Bool
 
-    /// How much it holds, about: for metrics, and cheap at any size.
+    /// Its approximate size: for metrics, and cheap at any size.
     func size() async throws(ArchiveError) -> ArchiveSize
 
     func close() async
@@ -118,7 +118,7 @@ package struct ArchivedEvent: Sendable {
     package let offset: Int64
     /// The record's, in ms; −1 where it has none.
     package let stamp: Int64
-    /// When it came, in ms, at the earliest: the node's clock where the record was read as it came.
+    /// The earliest moment, in ms, at which it arrived: the node's clock, where the record was read live.
     package let arrival: Int64
 
     package init(account: Account, event: ThinEvent, offset: Int64, stamp: Int64, arrival: Int64) {
@@ -143,7 +143,7 @@ package struct ArchiveBatch: Sendable {
         /// Of the first and the last record, events or not; nil where there was none.
         package let stamps: Stamps?
         package let continuation: Continuation
-        /// Which log it is; nil: nobody has noted it.
+        /// Which log it is; nil: unknown.
         package let log: StoredLog?
         package let events: [ArchivedEvent]
 
@@ -166,11 +166,11 @@ package struct ArchiveBatch: Sendable {
     /// What a run is to what is stored of its partition.
     package enum Continuation: Equatable, Sendable {
         case same
-        /// The log is another one than before: the topic was recreated. The last record that is sure to be of the one before has
-        /// this stamp; nil: the last one that is stored.
+        /// The log is another one: the topic was recreated. The stamp is of the last record that is certainly of the old log;
+        /// nil: of the last one that is stored.
         case otherLog(since: Int64?)
-        /// The log was cut back, and goes on where the run begins. What was lost came behind a record of this stamp; nil: nothing
-        /// is known to be lost, and it is only read once more.
+        /// The log was cut back, and goes on where the run begins. The lost records followed one with this stamp. Nil: no
+        /// record is known to be lost, and the run is only read once more.
         case cutBack(since: Int64?)
         /// Some of it may be stored: it follows a run that was cut back.
         case repeated
@@ -202,7 +202,7 @@ package struct ArchiveBatch: Sendable {
 }
 
 extension ArchiveBatch.Run {
-    /// What storing it comes to.
+    /// The changes that storing it makes.
     struct Step: Equatable {
         /// The first offset to be stored; nil: all of it is.
         var start: Int64?
@@ -250,9 +250,9 @@ package struct AppendOutcome: Equatable, Sendable {
 }
 
 package struct StoreClock: Equatable, Sendable {
-    /// By a clock of its own, since 1970, in ms; nil where it has none.
+    /// The store's own clock, since 1970, in ms; nil where it has none.
     package let now: Int64?
-    /// Nothing that is stamped before is kept; −1: nothing was let go.
+    /// Nothing that is stamped before is kept; −1: everything is kept.
     package let horizon: Int64
 
     package init(now: Int64?, horizon: Int64) {
@@ -268,18 +268,18 @@ package struct ErasureCounts: Equatable, Sendable {
     package init() {}
 }
 
-/// Up to when an archive has let go of events, for the operator: to be shown, and set back where a wrong clock has moved it.
+/// Up to when an archive no longer keeps events. The operator can show it, and set it back where a wrong clock has moved it.
 ///
-/// What is hidden and not deleted yet is there again. What was deleted meanwhile, and what came and was too old by the wrong
-/// horizon, is not: nobody knows what of it there was, so all between the two horizons is a gap, as long as events are kept.
+/// Hidden events that are not deleted yet are visible again. Deleted ones are not, nor those that were too old by the wrong
+/// horizon. Since these are unknown, the time between the two horizons is a gap, as long as events are kept.
 package struct ArchiveHorizon: Equatable, Sendable {
-    /// Nothing that is stamped before was kept, in ms since 1970; −1: nothing was let go.
+    /// Nothing that is stamped before was kept, in ms since 1970; −1: everything was kept.
     package let before: Int64
-    /// What counts from now on.
+    /// The horizon from now on.
     package let after: Int64
 
     /// - Parameters:
-    ///   - stamp: nil: it is only read. One that is not before the horizon changes nothing.
+    ///   - stamp: the new horizon; nil: it is only read. A stamp that is not before the horizon changes nothing.
     ///   - now: since 1970, in ms.
     /// - Returns: the horizon, and until when the gap lasts where it is set back.
     static func change(_ horizon: Int64, to stamp: Int64?, now: Int64) -> (ArchiveHorizon, gapEnd: Int64?) {

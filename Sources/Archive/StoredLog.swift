@@ -1,6 +1,6 @@
 import KafkaLogs
 
-/// In which log a stored position counts, and some records of it: by these a log is known again, and found where it was cut.
+/// The log in which a stored position counts, and some records that identify it and show where it was cut.
 ///
 /// A store keeps it as bytes, in the transaction of its position.
 package struct StoredLog: Equatable, Sendable {
@@ -21,7 +21,7 @@ package struct StoredLog: Equatable, Sendable {
     private static let version: UInt8 = 1
 
     package var known: KnownLog
-    /// The oldest comes first.
+    /// The oldest is first.
     package private(set) var points: [Point]
     /// The log was cut back and is read again: what lies before this offset may be stored, although the position is before it.
     /// Nil: nothing behind the position is stored.
@@ -69,7 +69,7 @@ package struct StoredLog: Equatable, Sendable {
         for other in points {
             let distance = point.offset - other.offset
             let step = 63 - distance.leadingZeroBitCount
-            // Of those that are about as far away the oldest stays: it becomes the next one's.
+            // Of those at about the same distance only the oldest is kept: it becomes the next one's.
             if step != last { kept.append(other) }
             last = step
         }

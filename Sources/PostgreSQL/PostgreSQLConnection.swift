@@ -104,7 +104,7 @@ package final class Connection {
 
     /// Whether the server has ended the session while nothing was asked of it.
     package var hasEnded: Bool {
-        // Its last words come before its end.
+        // Its last messages arrive before its end.
         while isUsable {
             var entry = pollfd(fd: unsafe PQsocket(handle.pointer), events: Int16(POLLIN), revents: 0)
             guard unsafe poll(&entry, 1, 0) > 0 else { return false }
@@ -115,7 +115,7 @@ package final class Connection {
 
     // MARK: - Statements
 
-    /// Runs statements without values, and gives their rows away.
+    /// Runs statements without values, and drops their rows.
     package func command(_ sql: String) throws(PostgreSQLError) {
         begin()
         _ = try finish(unsafe PQsendQuery(handle.pointer, sql), sql)
@@ -181,7 +181,7 @@ package final class Connection {
 
     // MARK: - Other sessions' messages
 
-    /// Waits so long for messages of the channels that it listens to, unless some have come already.
+    /// Waits so long for messages of the channels that it listens to, unless some have arrived already.
     package func notifications(waitingMilliseconds: UInt64) throws(PostgreSQLError) -> [Notification] {
         guard isUsable else { throw failure(nil) }
         let known = received

@@ -175,7 +175,7 @@ extension Database {
         }
     }
 
-    /// Does something with the file while nobody else writes the log into it.
+    /// Uses the file while no other connection writes the log into it.
     func holdingCheckpoints<Value>(
         _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value {

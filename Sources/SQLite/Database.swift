@@ -34,7 +34,7 @@ struct DatabaseHandle: ~Copyable {
     /// The corresponding C function is `sqlite3_open_v2`.
     init(path: String, mayCreate: Bool, vfs: String?) throws(SQLiteError) {
         var opened: OpaquePointer?
-        // One thread at a time, which the owner sees to, needs no lock of SQLite's.
+        // The owner ensures that one thread at a time uses it, so SQLite needs no lock.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let code = unsafe sqlite3_open_v2(path, &opened, mayCreate ? flags | SQLITE_OPEN_CREATE : flags, vfs)
         guard code == SQLITE_OK, let pointer = unsafe opened else {
@@ -79,7 +79,7 @@ package final class LogPages: Sendable {
 /// A file of SQLite. Every call may wait for the disk: it belongs to a thread of its own (``DatabaseThread``), never to an
 /// event loop.
 package final class Database {
-    /// So long a statement waits for another process that writes, in ms.
+    /// How long a statement waits for another process that writes, in ms.
     static let busyTimeout: Int32 = 5_000
 
     /// More texts of statements than a program has.
@@ -105,7 +105,7 @@ package final class Database {
         unsafe _ = livegate_sqlite_defend(handle.pointer)
     }
 
-    /// Runs one statement to its end, and gives its rows away.
+    /// Runs one statement to its end, and drops its rows.
     package func execute(_ sql: String, _ values: [SQLValue] = []) throws(SQLiteError) {
         var statement = try Statement.prepare(handle, sql, values)
         while try statement.step() {}
@@ -177,8 +177,8 @@ package final class Database {
 
     /// Writes the log into the file and cuts it to nothing (sqlite.org/pragma.html#pragma_wal_checkpoint).
     ///
-    /// False: somebody has read all the time, made a checkpoint at this moment, for which SQLite does not wait, or written in
-    /// another process, so that something of it is left.
+    /// False: something of the log is left. There were readers all the time, another process wrote, or another checkpoint was
+    /// being made, for which SQLite does not wait.
     package func cutLog(waitingMilliseconds: Int32) throws(SQLiteError) -> Bool {
         unsafe _ = sqlite3_busy_timeout(handle.pointer, waitingMilliseconds)
         defer { unsafe _ = sqlite3_busy_timeout(handle.pointer, Self.busyTimeout) }
@@ -189,12 +189,12 @@ package final class Database {
         return true
     }
 
-    /// Forgets the pages that it has read: what it writes next, it reads from the file again.
+    /// Forgets cached pages: before the next write they are read from the file again.
     package func forgetPages() throws(SQLiteError) { try execute("PRAGMA shrink_memory") }
 
     // MARK: - Files
 
-    /// Gives a file that nobody has open another name, with the two that SQLite keeps beside it.
+    /// Gives another name to a file that no process has open, and to the two that SQLite keeps with it.
     package static func rename(path: String, to other: String) throws(SQLiteError) {
         for ending in ["-wal", "-shm", ""] {
             // The corresponding C function is rename(2), which has the name of this one.
@@ -206,7 +206,7 @@ package final class Database {
         }
     }
 
-    /// Deletes a file that nobody has open, with the two that SQLite keeps beside it. One that is not there is no error.
+    /// Deletes a file that no process has open, and the two that SQLite keeps with it. A missing file is no error.
     package static func remove(path: String) throws(SQLiteError) {
         for file in [path, path + "-wal", path + "-shm"] {
             let failure = unsafe unlink(file) == 0 ? 0 : errno

@@ -91,7 +91,7 @@ package struct ArchiveFeed {
         ArchivePartition(topic: topics[Int(name.topic)], number: name.number)
     }
 
-    // MARK: - Who writes what
+    // MARK: - Which node writes what
 
     /// These are this node's to write, and no others.
     package mutating func claim(_ claimed: [ClaimedPartition]) {
@@ -108,7 +108,7 @@ package struct ArchiveFeed {
         }
     }
 
-    /// Nobody knows who writes what, nor how far it is stored: the store was away.
+    /// It is unknown which node writes what, and how far it is stored: the store was away.
     package mutating func disclaim() {
         flights = [:]
         gone.disclaim()
@@ -160,7 +160,7 @@ package struct ArchiveFeed {
         }
     }
 
-    /// What a question came to.
+    /// The result of a question.
     package mutating func resolve(_ question: Question, _ resolution: Resolution) {
         guard let part = parts[question.partition], part.generation == question.generation,
             part.claim == .unresolved(next: question.next), part.stored == question.log
@@ -209,7 +209,7 @@ package struct ArchiveFeed {
         return true
     }
 
-    /// An erasure was read that counts up to a moment. What came before it is known again when it is read once more.
+    /// An erasure was read. Records that arrived before its moment are recognized when they are read once more.
     ///
     /// Behind ``receive(_:now:)`` of what was read before, and before ``miss(_:now:)`` of what was dropped since.
     package mutating func noteErasure(until moment: Int64) {
@@ -240,7 +240,7 @@ package struct ArchiveFeed {
         guard flights.isEmpty, gone.flight.isEmpty else { return nil }
         var runs: [ArchiveBatch.Run] = []
         var count = 0
-        // Who has waited for longest comes first.
+        // The one that has waited for longest is first.
         let names = parts.keys.sorted { (parts[$0]?.waitsSince ?? .max, $0) < (parts[$1]?.waitsSince ?? .max, $1) }
         for name in names where count < maximumEvents {
             guard let part = parts[name], case .at(let position) = part.claim else { continue }

@@ -3,7 +3,7 @@
 /// Records that were dropped from memory are read again later. Then nothing shows that one that is stamped ahead was there
 /// before an erasure. So the erasure is noted with how far the partition was read by then.
 package struct ArrivalCuts: Equatable, Sendable {
-    /// Records before an offset had come before a moment, in ms since 1970.
+    /// Records before an offset had arrived before a moment, in ms since 1970.
     package struct Cut: Equatable, Sendable {
         let next: Int64
         var moment: Int64
@@ -12,7 +12,7 @@ package struct ArrivalCuts: Equatable, Sendable {
     /// Behind the earliest arrival that a store keeps as one.
     static let earliest = Int64.min + 2
 
-    /// Erasures, each at another offset, while nothing is stored. What came before the oldest of more counts as of the next one.
+    /// Erasures, each at another offset, while nothing is stored. Beyond it, the oldest is merged into the next one.
     static let maximum = 1024
 
     /// In the order of their offsets.
@@ -37,7 +37,7 @@ package struct ArrivalCuts: Equatable, Sendable {
         cuts.removeAll { $0.next <= offset }
     }
 
-    /// A run that was read again: its events came when they came first.
+    /// A run that was read again: its events get the time at which they first arrived.
     func applied(to run: RecordRun) -> RecordRun {
         guard !cuts.isEmpty else { return run }
         // The earliest of all moments that count for an offset, which are those behind it.

@@ -1,7 +1,7 @@
 import KafkaLogs
 import LiveUpdates
 
-/// Whom to ask next, and what to believe of the answers: decided without Kafka and without a clock. Times are monotonic, in ms.
+/// Which leader to ask next, and which answers to believe: without Kafka and without a clock. Times are monotonic, in ms.
 package struct BehindTurns: Sendable {
     /// A leader that has not answered is not asked again at once: others wait for the end of each question.
     package static let pauseMilliseconds: ClosedRange<UInt64> = 500...4_000
@@ -15,7 +15,7 @@ package struct BehindTurns: Sendable {
 
     package init() {}
 
-    /// Those that may be asked now: first who has answered last time, then who has been silent for longest.
+    /// Those that may be asked now: first those that answered last time, then those that have been silent for longest.
     package func order(_ partitions: [PartitionName], now: UInt64) -> [PartitionName] {
         let due = partitions.filter { silent[$0].map { $0.until <= now } ?? true }
         return due.sorted { (silent[$0]?.until ?? 0, $0) < (silent[$1]?.until ?? 0, $1) }
@@ -31,7 +31,7 @@ package struct BehindTurns: Sendable {
 
     package func isSilent(_ partition: PartitionName) -> Bool { silent[partition] != nil }
 
-    /// Whether its pause has come to the longest.
+    /// Whether its pause has reached the longest.
     package func isSilentForLong(_ partition: PartitionName) -> Bool {
         silent[partition]?.pause == Self.pauseMilliseconds.upperBound
     }

@@ -2,7 +2,7 @@ import KafkaLogs
 
 /// What a node knows of one partition that it reads for the archive.
 struct FeedPartition {
-    /// Who writes it, and from where.
+    /// Which node writes it, and from which offset.
     enum Claim: Equatable {
         /// Nobody, or another node.
         case none
@@ -31,7 +31,7 @@ struct FeedPartition {
     private(set) var owesPosition = false
     /// What was read once more, from the claim's offset on.
     var reread: [RecordRun] = []
-    /// When the first of the events came that were dropped from memory and are not stored; nil: none is.
+    /// The arrival of the first event that was dropped from memory and is not stored; nil: there is none.
     private var lostSince: Int64?
     private var cuts = ArrivalCuts()
     /// How far another node has stored it, when that was last asked.
@@ -104,7 +104,7 @@ struct FeedPartition {
             stored.prove(before: then.next)
             noted = nil
         }
-        // Where the clock was set back, the moment would not come for long.
+        // After the clock was set back, the moment would not be reached for long.
         if case .at(let next) = claim, noted.map({ $0.moment > wallClock }) ?? true { noted = (next, wallClock) }
         noteDebt()
     }
@@ -125,7 +125,7 @@ struct FeedPartition {
         if isOld || isBetter { owesPosition = true }
     }
 
-    // MARK: - Who writes it, and from where
+    // MARK: - Which node writes it, and from which offset
 
     mutating func release() {
         claim = .none
@@ -167,7 +167,7 @@ struct FeedPartition {
             (offset, continuation) = (to, .cutBack(since: since))
             stored.cut(at: to)
             stored.until = until
-            // When these came first nobody knows any more: what an erasure of any time covers by its account stays erased.
+            // Their first arrival is unknown by now: what an erasure of any time covers by its account stays erased.
             cuts.add(next: until, moment: ArrivalCuts.earliest)
         }
         claim = .at(offset)
@@ -247,13 +247,13 @@ struct FeedPartition {
             else { continue }
             return cuts.add(next: last.offset + 1, moment: moment)
         }
-        // Of what was dropped nobody knows when each event came: an erasure that covers too little is worse than one that covers
+        // For dropped events the time of arrival is unknown: an erasure that covers too little is worse than one that covers
         // too much.
         guard let lostSince, lostSince < moment, let end = chain.first?.after ?? live else { return }
         cuts.add(next: end, moment: moment)
     }
 
-    /// What was read again, with the moments by which it had come first.
+    /// Adds a run that was read again, with the moments before which its events first arrived.
     mutating func append(reread run: RecordRun) { reread.append(cuts.applied(to: run)) }
 
     private mutating func forgetArrivals(upTo offset: Int64) {

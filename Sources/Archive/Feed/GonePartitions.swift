@@ -13,7 +13,7 @@ struct GonePartitions {
     private var topics: [TopicAnswers] = []
     /// Partitions that no broker names, each with the moment at which that was seen first, and the number of answers by then.
     private var unknownSince: [PartitionName: (moment: UInt64, answers: Int)] = [:]
-    /// When it was found out of each, by the wall clock: what was lost came before.
+    /// When each was found to be gone, by the wall clock: what was lost had arrived before.
     private var found: [PartitionName: Int64] = [:]
     /// Those that this node writes, each with the stamp of the last record that is sure to be of its log.
     private var claimed: [PartitionName: Int64?] = [:]

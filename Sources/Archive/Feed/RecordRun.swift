@@ -177,7 +177,7 @@ package struct DroppedRecords: Sendable {
         logs.merge(buffer.logs) { $1 }
     }
 
-    /// What was dropped by now came before something was erased.
+    /// What was dropped so far had arrived before an erasure.
     package mutating func erase(until moment: Int64) {
         for partition in ends.keys { ends[partition]?.erase(until: moment) }
     }
@@ -193,7 +193,7 @@ struct NotedLog: Sendable {
 struct LiveEnd: Equatable, Sendable {
     let generation: UInt32
     let next: Int64
-    /// When the first of the events came that were dropped; nil: none was.
+    /// The arrival of the first event that was dropped; nil: none was.
     var arrival: Int64?
     /// How far it was read when something was erased.
     var cuts = ArrivalCuts()
@@ -205,7 +205,7 @@ struct LiveEnd: Equatable, Sendable {
             generation: generation, next: next, arrival: earlier.arrival ?? arrival, cuts: earlier.cuts)
     }
 
-    /// What was dropped by now came before something was erased, where that was erased since the first of it came.
+    /// What was dropped so far had arrived before an erasure, if its first event arrived before that moment.
     mutating func erase(until moment: Int64) {
         if let arrival, arrival < moment { cuts.add(next: next, moment: moment) }
     }

@@ -34,7 +34,7 @@ package struct RunRecorder {
         return taken
     }
 
-    /// Goes on in a partition at an offset, whatever was known of it, up to an end.
+    /// Goes on in a partition at an offset, whatever its position was, up to an end.
     package mutating func begin(
         _ partition: PartitionName, at offset: Int64, upTo end: Int64 = .max, generation: UInt32
     ) {

@@ -71,7 +71,7 @@ struct InternedNames {
 
     private let sizes: TableSizes?
 
-    /// - Parameter sizes: of who writes many at once.
+    /// - Parameter sizes: of a writer that adds many at once.
     init(_ connection: Connection, _ sizes: TableSizes? = nil) {
         self.connection = connection
         self.sizes = sizes
@@ -168,7 +168,7 @@ struct InternedNames {
         }
     }
 
-    /// Somebody has read a thing before its first event came to this store.
+    /// Moves marks of people who had read a thing before its first event arrived in this store.
     private func takeWaitingMarks(_ names: [Name], _ owners: [Name: Owner], _ things: [Int64]) throws {
         let owners = names.compactMap { owners[$0] }
         _ = try connection.run(

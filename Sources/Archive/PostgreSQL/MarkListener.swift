@@ -34,7 +34,7 @@ final class MarkListener: Sendable {
     /// This node moves a mark. The caller notifies its streams, unless it is unknown whether the mark has moved.
     func begin(_ message: MarkMessage) { told.withLock { $0.begin(message) } }
 
-    /// What came of it; nil: that is not known.
+    /// Its outcome; nil: unknown.
     func end(_ message: MarkMessage, _ outcome: MarkOutcome?) {
         if told.withLock({ $0.end(message, hasMoved: outcome == .moved) }) { moved(message) }
     }

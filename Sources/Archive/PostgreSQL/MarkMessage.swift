@@ -26,15 +26,15 @@ package struct MarkMessage: Hashable, Sendable {
         return MarkMessage(account: account, person: person, thing: thing, upTo: id)
     }
 
-    /// The sender, a space, and the texts in hexadecimal digits, each behind a full stop: a payload is text in whatever
-    /// encoding the database has.
+    /// The sender, a space, and the texts in hexadecimal digits, each behind a full stop: the payload has to be text in any
+    /// encoding of the database.
     func payload(from sender: String) -> String {
         var texts = [upTo.text, account.text, person]
         if let thing { texts += [thing.entity, thing.id] }
         return sender + " " + texts.map { "." + Self.hexadecimal($0) }.joined()
     }
 
-    /// Nil for what is no message. Whose it is makes no difference: a node may not know that its own transaction went well.
+    /// Nil for an invalid message. The sender makes no difference: a node may not know that its own transaction succeeded.
     static func read(_ payload: String) -> MarkMessage? {
         let parts = payload.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }

@@ -19,7 +19,7 @@ final class MarkSession {
     private var askedAt: UInt64 = 0
     /// Which of the session's connections has been asked.
     private var connections = 0
-    /// The server's time when it answered last; nil: it never did, and nobody has missed anything.
+    /// The server's time at its last answer; nil: it never answered, and no mark can be missed.
     private var heardAt: Int64?
     private var missed = MissedMarks()
 
@@ -30,8 +30,8 @@ final class MarkSession {
         self.rowsOfStep = rowsOfStep
     }
 
-    /// Waits for messages for a moment. What was missed comes in steps, one in each call: what was read is handed on before
-    /// anything else can fail, and the next call goes on behind it, on whatever connection.
+    /// Waits for messages for a moment. Missed marks are read in steps, one in each call. What was read is returned before
+    /// anything else can fail, and the next call goes on behind it, on any connection.
     func wait() throws -> [MarkMessage] {
         try session.run { connection in
             let isNew = session.connections != connections

@@ -3,7 +3,7 @@ import PostgreSQL
 import SQLite
 import Synchronization
 
-/// An archive in a database of PostgreSQL, for a fleet: each node writes the partitions whose locks it has got, and reads all.
+/// An archive in a database of PostgreSQL, for a fleet: each node writes the partitions whose locks it holds, and reads all.
 ///
 /// One thread writes, one moves marks, one vacuums, a few read, one listens, each with a session of its own.
 package final class PostgreSQLArchive: ArchiveStore {
@@ -17,7 +17,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         let milliseconds: UInt64
         /// A writing node that sends nothing for so long is stopped or cut off: its session ends, and its locks are free.
         let idleMilliseconds: UInt64
-        /// Whether somebody still answers the session that listens for marks is asked so often.
+        /// How often the session that listens for marks checks that the server still answers.
         let askMilliseconds: UInt64
         /// Asked for each connection.
         let password: @Sendable () throws(PostgreSQLError) -> String?
@@ -39,7 +39,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         }
     }
 
-    /// So many calls wait at most; what a loop asks beyond it is refused.
+    /// The maximum of waiting calls; further calls are refused.
     package static let maximumWaiting = 1000
     package static let defaultReaders = 3
     /// Below the 2 s within which a caller has an answer or a refusal.

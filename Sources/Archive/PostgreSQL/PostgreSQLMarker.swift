@@ -6,7 +6,7 @@ final class PostgreSQLMarker {
     /// What one attempt has found.
     private enum Attempt {
         case done(MarkOutcome)
-        /// The thing has no event: only alone may a mark be kept for it, or its first event would pass it by.
+        /// The thing has no event. A mark for it may only be stored under the exclusive lock, or its first event would miss it.
         case isWaiting
     }
 

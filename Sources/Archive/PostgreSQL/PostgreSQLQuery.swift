@@ -91,7 +91,7 @@ enum PostgreSQLQuery {
         """,
     ]
 
-    /// All of them, so that a test sees what each does.
+    /// All of them, so that a test can check each plan.
     static let all =
         [
             horizon, positions, account, gaps, openGaps, newest, oldest, newestOfThing, oldestOfThing, person,

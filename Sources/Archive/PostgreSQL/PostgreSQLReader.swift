@@ -100,7 +100,7 @@ final class PostgreSQLReader {
         var page = InboxPage()
         if query.wantsPositions { page.positions = try positions(connection) }
         guard let account = try number(of: query.account, connection) else { return page }
-        // 0 is nobody's number.
+        // No person has the number 0.
         var (person, everything) = (Int64(0), EventKey.start)
         let people = try connection.run(PostgreSQLQuery.person, [.integer(account), .text(query.person)])
         if people.count > 0 { (person, everything) = (people.integer(0, 0), EventKey(stored: people.bytes(0, 1))) }

@@ -42,7 +42,7 @@ enum PostgreSQLSchema {
         name bytea NOT NULL, last bytea NOT NULL, type bigint NOT NULL, UNIQUE (stream, name))
         """,
         "CREATE INDEX livegate_things_last ON livegate_things (stream, last)",
-        // The arrival is there where the event came before the time of its stamp.
+        // The arrival is set where the event arrived before the time of its stamp.
         """
         CREATE TABLE livegate_events (stream bigint NOT NULL, thing bigint NOT NULL, type bigint NOT NULL, arrival bigint,
         key bytea NOT NULL, PRIMARY KEY (stream, key))
@@ -64,7 +64,7 @@ enum PostgreSQLSchema {
         CREATE TABLE livegate_waiting (account bigint NOT NULL, entity bytea NOT NULL, name bytea NOT NULL,
         person bigint NOT NULL, key bytea NOT NULL, since bigint NOT NULL, PRIMARY KEY (account, entity, name, person))
         """,
-        // Without a next offset: nothing is stored yet, and somebody is about to.
+        // Without a next offset: nothing is stored yet, but a node is about to.
         """
         CREATE TABLE livegate_positions (topic bytea NOT NULL, partition bigint NOT NULL, next bigint, stamp bigint,
         PRIMARY KEY (topic, partition))

@@ -2,7 +2,7 @@ import LiveUpdates
 import PostgreSQL
 
 extension PostgreSQLWriter {
-    /// Those of the partitions whose locks this session has got, each with where it goes on. Locks of others are given back.
+    /// The partitions whose locks this session has got, each with its next offset. Locks of others are released.
     func claim(_ partitions: [ArchivePartition]) throws -> [ClaimedPartition] {
         try session.run { connection in
             if held.connection != session.connections { held = ([], session.connections) }
@@ -46,8 +46,8 @@ extension PostgreSQLWriter {
     }
 }
 
-/// Whether a connection has a session of the server for itself. Behind a pool that gives sessions to transactions (PgBouncer's
-/// `pool_mode = transaction`) locks, prepared statements and messages of other nodes would be somebody else's.
+/// Whether a connection has a session of the server for itself. A pool may give sessions to transactions (PgBouncer's
+/// `pool_mode = transaction`). Then locks, prepared statements and messages of other nodes would belong to other connections.
 enum SessionProbe {
     /// Asks for the session twice, and between the two another connection keeps one: a pool that has given its session back
     /// gives that one away.

@@ -19,7 +19,7 @@ final class PostgreSQLWriter {
         self.locks = locks
     }
 
-    /// All of it or nothing, while nobody deletes what rows point to.
+    /// All of it or nothing. Meanwhile no row that others point to is deleted.
     func transaction<Value>(alone: Bool = false, _ body: (Connection) throws -> Value) throws -> Value {
         try session.run { connection in
             try connection.transaction {

@@ -35,7 +35,7 @@ extension VacuumPass {
 final class PostgreSQLVacuumer {
     /// No vacuum lasts so long. If the server is gone, the network reports it sooner.
     static let vacuumMilliseconds: UInt64 = 86_400_000
-    /// After so many pages it rests for a moment, as autovacuum does, so that those who read and write have the disk too.
+    /// After so many pages it rests for a moment, as autovacuum does, so that readers and writers have the disk too.
     static let settings = "SET statement_timeout = 0; SET vacuum_cost_delay = 1"
 
     private let session: Session

@@ -12,7 +12,7 @@ struct LogLimits: Sendable {
     /// Above it the writer waits until that is done, so that the log begins from its start again. It is then at most as long as
     /// this and one transaction. Its file keeps that size: to allocate it again cost a tenth of the writer's time.
     var wait = 256 << 20
-    /// Above it, where somebody reads all the time, the log is cut as soon as nobody does.
+    /// Above it, if there are readers all the time, the log is cut at the first moment without one.
     var cut = 512 << 20
 
     /// What is to be done after a transaction that leaves the log at so many bytes.
@@ -99,7 +99,7 @@ final class ArchiveLog: Sendable {
         nextPage.withLock { $0 = nil }
     }
 
-    /// Writes of the log into the file what nobody reads.
+    /// Writes the part of the log into the file that has no readers.
     func fileLog() async { try? await checkpoint() }
 
     /// Until ``release()`` no checkpoint is made here: the writer makes one that may not be refused for another one.

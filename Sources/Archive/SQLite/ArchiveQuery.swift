@@ -63,7 +63,7 @@ enum ArchiveQuery {
         """
     static let unread = "SELECT count(*) FROM (SELECT 1 FROM history WHERE thing = ? AND key > ? LIMIT ?)"
 
-    /// All of them, so that a test sees what each does.
+    /// All of them, so that a test can check each plan.
     static let all = [
         horizon, rows, positions, account, streams, stream, thing, gaps, openGaps, newest, oldest, newestOfThing,
         oldestOfThing,

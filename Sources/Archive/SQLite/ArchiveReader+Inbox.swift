@@ -69,7 +69,7 @@ extension ArchiveReader {
         entries += others[index...].prefix(limit - entries.count)
     }
 
-    /// A person's number, 0 for one who has no mark, and what they have read of everything.
+    /// A person's number, 0 without a mark, and what the person has read of everything.
     private func person(_ name: String, in account: Int64) throws -> (number: Int64, everything: EventKey) {
         var person: (Int64, EventKey) = (0, .start)
         try database.each(ArchiveQuery.person, [.integer(account), .text(name)]) { statement in

@@ -61,8 +61,8 @@ final class ArchiveReader {
         return page
     }
 
-    /// Puts the first rows of a stream in their order among those of the streams before it, at most `limit` of all: what
-    /// comes behind so many is not read.
+    /// Puts the first rows of a stream in their order among those of the streams before it, at most `limit` of all. Rows beyond
+    /// the limit are not read.
     private func merge(
         _ stream: Stream, _ account: Int64, _ query: PageQuery, _ bounds: (lower: EventKey, upper: EventKey),
         limit: Int,

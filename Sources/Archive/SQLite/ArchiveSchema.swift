@@ -64,7 +64,7 @@ enum ArchiveSchema {
         CREATE TABLE history (thing INTEGER NOT NULL, key BLOB NOT NULL, type INTEGER NOT NULL, PRIMARY KEY (thing, key))
         STRICT, WITHOUT ROWID
         """,
-        // Events that came before the time of their stamp.
+        // Events that arrived before the time of their stamp.
         """
         CREATE TABLE early (stream INTEGER NOT NULL, key BLOB NOT NULL, arrival INTEGER NOT NULL, PRIMARY KEY (stream, key))
         STRICT, WITHOUT ROWID
@@ -76,7 +76,7 @@ enum ArchiveSchema {
         "CREATE INDEX marks_thing ON marks (thing)",
     ]
 
-    /// What makes of each schema the next one, from 1 on. A step is never changed: files were made by it.
+    /// The steps from each schema to the next one, from 1 on. A step is never changed: files were made by it.
     private static let steps = [
         // Which erasures are done, by a number that is made of the account's name, so that the name is not stored.
         ["CREATE TABLE erasures (account INTEGER PRIMARY KEY, moment INTEGER NOT NULL) STRICT"],
@@ -96,7 +96,7 @@ enum ArchiveSchema {
     static func openForWriting(
         _ database: Database, path: String, server: String, cacheBytes: Int, keptLogBytes: Int
     ) throws {
-        // What is another's is found before anything is written.
+        // A file of another owner is recognized before anything is written.
         if try isEmpty(database, path: path) {
             try database.execute("PRAGMA page_size = \(pageBytes)")
         } else {
@@ -144,7 +144,7 @@ enum ArchiveSchema {
         try database.execute("PRAGMA temp_store = MEMORY")
     }
 
-    /// Prepares a connection that is the only one of a file, of this version and of whatever server.
+    /// Prepares the only connection of a file, which has this version and belongs to any server.
     static func openAlone(_ database: Database, path: String) throws {
         // Before anything is read: sqlite.org/wal.html, 9 "Use of WAL Without Shared-Memory".
         _ = try database.rows("PRAGMA locking_mode = EXCLUSIVE")

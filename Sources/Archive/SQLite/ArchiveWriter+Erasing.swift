@@ -2,7 +2,7 @@ import LiveUpdates
 import SQLite
 
 extension ArchiveWriter {
-    /// So long the writer waits for readers when it cuts the log, before others have their turn.
+    /// How long the writer waits for readers when it cuts the log, before other calls have their turn.
     static let logMilliseconds: Int32 = 20
 
     /// Erasures that are remembered as done. Those beyond this number are done once more at each start.
@@ -16,7 +16,7 @@ extension ArchiveWriter {
         var counts = ErasureCounts()
         let isOver = try transaction {
             let isDone = try isErased(account, until: moment)
-            // An account that is not there may have been, and have left copies of rows that were let go.
+            // A missing account may have existed, and left copies of rows that were swept.
             if !isDone { try owe() }
             if let number = try first(ArchiveQuery.account, [.text(account.text)]) {
                 var rowsLeft = Self.rowsOfStep
@@ -127,7 +127,7 @@ extension ArchiveWriter {
         return events
     }
 
-    /// To what is left of a thing after events of it were deleted out of their order.
+    /// Sets the last event of a thing after some of its events were deleted out of order.
     private func setLast(of thing: Int64) throws {
         var last: (key: [UInt8], type: Int64)?
         try database.each(
@@ -176,7 +176,7 @@ extension ArchiveWriter {
         get throws { try first("SELECT to_overwrite FROM archive", []) ?? 0 != 0 }
     }
 
-    /// Cuts the write-ahead log, which still contains all that was erased, to nothing. False: somebody reads it.
+    /// Cuts the write-ahead log, which still contains all that was erased, to nothing. False: it has a reader.
     func cutLog() throws -> Bool {
         guard try database.cutLog(waitingMilliseconds: Self.logMilliseconds) else { return false }
         // Cached pages are as they were before the file had them, and would be written into the log again.

@@ -1,7 +1,7 @@
 import LiveUpdates
 import SQLite
 
-/// Where a pass over the file has come to that deletes what is no longer kept.
+/// The position of a pass over the file that deletes what is no longer kept.
 struct SweepPosition {
     var stream: Int64 = 0
     var account: Int64 = 0
@@ -111,7 +111,7 @@ extension ArchiveWriter {
     func deleteEvent(_ key: [UInt8], stream: Int64, thing: Int64) throws {
         let deleted = try database.run(
             "DELETE FROM events WHERE stream = ? AND key = ?", [.integer(stream), .blob(key)])
-        // In a damaged file. Who goes on until nothing is found would find it for ever.
+        // The file is damaged. A caller that repeats until nothing is found would never end.
         guard deleted > 0 else { throw ArchiveError.corrupt("an event that cannot be deleted") }
         rowsAdded -= deleted
         try database.run("DELETE FROM history WHERE thing = ? AND key = ?", [.integer(thing), .blob(key)])
@@ -138,7 +138,7 @@ extension ArchiveWriter {
         return rows
     }
 
-    /// Of many people, who have read it: at most so many. Returns how many.
+    /// Deletes marks of people who have read it, up to a limit. Returns how many.
     func deleteMarks(of thing: Int64, limit: Int) throws -> Int {
         let marks = try database.run(
             "DELETE FROM marks WHERE thing = ?1 AND person IN (SELECT person FROM marks WHERE thing = ?1 LIMIT ?2)",
@@ -153,7 +153,7 @@ extension ArchiveWriter {
         guard deleted > 0 else { throw ArchiveError.corrupt("a thing that cannot be deleted") }
     }
 
-    /// Deletes what of an account holds nothing any more, up to the account itself: at most so many rows. Returns how many.
+    /// Deletes the empty parts of an account, up to the account itself: at most so many rows. Returns how many.
     func deleteEmpty(_ account: Int64, limit: Int) throws -> Int {
         var rows = 0
         func delete(_ sql: String) throws -> Bool {
@@ -186,7 +186,7 @@ extension ArchiveWriter {
 }
 
 extension ArchiveHorizon {
-    /// Of a file that no node has open: one that has would go on by the horizon that it knows.
+    /// For a file that no node has open: a running node would go on by the horizon that it knows.
     package static func ofFile(_ path: String, setBackTo stamp: Int64? = nil, now: Int64) throws(ArchiveError) -> Self {
         do {
             let database = try Database(path: path, mayCreate: false, cleansPages: true)

@@ -58,8 +58,8 @@ extension ArchiveWriter {
             if found.last > EventKey(keptFrom: horizon) {
                 thing = found
             } else {
-                // It has gone, and its marks with it; only its rows are still there. From now on it is there again, so that
-                // its next event deletes no marks.
+                // The thing was no longer kept, nor its marks; only its rows are left. From now on it exists again, so that its
+                // next event deletes no marks.
                 try database.run("DELETE FROM marks WHERE thing = ?", [.integer(found.number)])
                 try takeWaitingMarks(of: event, account, thing: found.number)
                 thing = Thing(number: found.number, last: key, type: type)
@@ -78,7 +78,7 @@ extension ArchiveWriter {
         return thing
     }
 
-    /// Somebody has read a thing before its first event came to this store.
+    /// Moves marks of people who had read a thing before its first event arrived in this store.
     private func takeWaitingMarks(of event: ThinEvent, _ account: Int64, thing: Int64) throws {
         let values: [SQLValue] = [.integer(account), .text(event.entity), .text(event.id)]
         try database.run(

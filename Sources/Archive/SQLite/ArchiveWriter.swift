@@ -84,7 +84,7 @@ final class ArchiveWriter {
         }
     }
 
-    /// Numbers that were deleted, or never came to be, are not to be used again.
+    /// Forgets numbers that were deleted, or were never stored, so that they are not used again.
     func forget() {
         accounts = [:]
         streams = [:]
@@ -149,7 +149,7 @@ final class ArchiveWriter {
             arrival: event.arrival)
     }
 
-    /// Each table in the order of its first column, so that a batch comes to each of its pages once.
+    /// Each table in the order of its first column, so that a batch visits each of its pages once.
     private func store(_ rows: [Row], _ outcome: inout AppendOutcome) throws {
         var stored: [Row] = []
         stored.reserveCapacity(rows.count)
@@ -160,7 +160,7 @@ final class ArchiveWriter {
             event.bind(2, row.thing)
             event.bind(3, row.type)
             try event.run()
-            // Not so for a record that was written again with the same stamp and offset.
+            // This is 0 for a record that was written again with the same stamp and offset.
             if database.changes == 1 { stored.append(row) }
         }
         outcome.stored += stored.count

@@ -4,11 +4,11 @@ import Synchronization
 
 /// An archive in one file of SQLite, for one node: one thread writes, a few read.
 package final class SQLiteArchive: ArchiveStore {
-    /// So many calls wait at most; what a loop asks beyond it is refused.
+    /// The maximum of waiting calls; further calls are refused.
     package static let maximumWaiting = 1000
     package static let defaultReaders = 2
-    /// Of cutting the log while somebody reads it, each ``ArchiveWriter/logMilliseconds`` long: when they are made again each second,
-    /// the writer has nine tenths of its time.
+    /// Attempts to cut the log while it has readers, each ``ArchiveWriter/logMilliseconds`` long. If they are made again each
+    /// second, the writer has nine tenths of its time.
     static let cutAttempts = 5
 
     private let writer: ThreadBound<ArchiveWriter>
@@ -50,7 +50,7 @@ package final class SQLiteArchive: ArchiveStore {
         }
     }
 
-    /// Gives a damaged file another name, beside the old one, and returns it. Nobody may have it open.
+    /// Gives a damaged file another name in the same folder, and returns it. No process may have it open.
     package static func setAside(path: String, moment: Int64) throws(ArchiveError) -> String {
         let other = "\(path).damaged-\(moment)"
         do throws(SQLiteError) {
@@ -117,8 +117,8 @@ package final class SQLiteArchive: ArchiveStore {
         }
     }
 
-    /// First the log, then the file: after it was cut, no page that is read or written has anything of what was erased before, also
-    /// where another program writes the log into the file.
+    /// First the log, then the file. After the cut, no page that is read or written has anything of what was erased before,
+    /// even if another program writes the log into the file.
     package func overwrite() async throws(ArchiveError) {
         guard try await isToBeOverwritten() else { return }
         if !log.isCleaning { try await cutLog() }
@@ -133,7 +133,7 @@ package final class SQLiteArchive: ArchiveStore {
 
     private func cutLog() async throws(ArchiveError) {
         for _ in 0..<Self.cutAttempts {
-            // Beside the writer, so that little is left for it.
+            // Concurrently with the writer, so that little is left for it.
             await log.fileLog()
             await log.hold()
             defer { log.release() }
