@@ -21,10 +21,10 @@ final class ArchiveAccess: Sendable {
     /// The store, if it is open: it has all that can be read. It may be closed at any time, and then throws that.
     var store: (any ArchiveStore)? { state.withLock { $0.store } }
 
-    /// Why the store does not hold what happens now, in a sentence; nil: it does, or is a moment behind.
+    /// Why the store lacks what happens now, in a sentence; nil: it has it, or is a moment behind.
     var trouble: String? { state.withLock { $0.why } }
 
-    /// Somebody who asked this store something was refused. From any thread.
+    /// A caller of this store got an error. From any thread.
     ///
     /// An error of a store that is no longer in use is about a file that has another name by now. If it counted for the new
     /// store, a good file would be set aside, and the new store's reports would set aside the next.

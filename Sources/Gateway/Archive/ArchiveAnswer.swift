@@ -2,7 +2,7 @@ import Archive
 import HTTP
 import LiveUpdates
 
-/// The bodies of the archive's answers, made on whatever thread has read the store.
+/// The bodies of the archive's answers, made on the thread that has read the store.
 enum ArchiveAnswer {
     /// - Parameter positions: of its snapshot; nil where the page cannot hold the newest event.
     static func body(_ page: EventPage, at positions: [PartitionPosition]?) -> ArchiveBody {
@@ -49,7 +49,7 @@ enum ArchiveAnswer {
         return bytes + body.end
     }
 
-    /// 204, of which nobody keeps anything.
+    /// A 204, which no cache may keep.
     static func empty(date: String?, keepsAlive: Bool, fields: CrossOrigin.Fields) -> [UInt8] {
         var text = "HTTP/1.1 204 No Content\r\n"
         if let date { text += "Date: \(date)\r\n" }

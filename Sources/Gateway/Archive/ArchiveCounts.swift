@@ -8,11 +8,11 @@ struct ArchiveCounts: Sendable {
     var lagMilliseconds: UInt64 = 0
     var gaps = 0
     var errors = 0
-    /// Events that came too late to be kept.
+    /// Events that arrived too late to be kept.
     var tooOld = 0
 }
 
-/// Counted by the archive's writer, and read by a scrape whatever the writer waits for.
+/// The archive's writer counts, and a scrape reads, even while the writer waits.
 final class ArchiveCounters: Sendable {
     private struct State {
         var counts = ArchiveCounts()

@@ -7,7 +7,7 @@ struct ArchiveKeeping {
     /// Between two checks for expired events.
     static let keepMilliseconds: UInt64 = 60_000
     static let sizeMilliseconds: UInt64 = 5_000
-    /// Between two attempts to overwrite what somebody reads.
+    /// Between two attempts to overwrite while there are readers.
     static let overwriteMilliseconds: UInt64 = 1_000
     /// An operator is notified when attempts have failed for so long.
     static let overwritePatience: UInt64 = 60_000
@@ -40,8 +40,8 @@ struct ArchiveKeeping {
         isSweeping = true
     }
 
-    /// Whether to overwrite what was erased: at once, and where somebody reads it a second after each attempt began. Then an
-    /// attempt begins, which has to be ended. What is erased meanwhile is overwritten by the next one.
+    /// Whether to overwrite what was erased: at once, and while there are readers again a second after each attempt began. If
+    /// so an attempt begins, which has to be ended. What is erased meanwhile is overwritten by the next one.
     mutating func isOverwriteDue(now: UInt64) -> Bool {
         guard mustOverwrite, !isOverwriting, now >= overwritesAt else { return false }
         overwritesAt = now + (isLate(now) ? Self.lateOverwriteMilliseconds : Self.overwriteMilliseconds)
@@ -83,7 +83,7 @@ struct ArchiveKeeping {
 }
 
 extension ArchiveFeeder {
-    /// All that is asked for, each record in one call. Nothing is stored before.
+    /// Applies all pending erasures, each record in one call. Nothing is stored before that.
     func erase() async throws(ArchiveError) {
         while let (record, entry) = erasures.first {
             let account = record.account
@@ -146,7 +146,7 @@ extension ArchiveFeeder {
             if keeping.isSweeping { intake.ring() }
         }
         if let store, keeping.isOverwriteDue(now: Self.now) {
-            // Beside what is stored meanwhile.
+            // Concurrently with what is stored meanwhile.
             overwriting = Task { await overwrite(store) }
         }
         if let overdue = keeping.overdueOverwrite(now: Self.now) { report.overwritesLong(overdue) }
@@ -156,7 +156,7 @@ extension ArchiveFeeder {
         }
     }
 
-    /// Beside all else: what is stored does not wait for it.
+    /// Concurrently with all else: storing does not wait for it.
     private func overwrite(_ store: any ArchiveStore) async {
         var found: ArchiveError?
         do throws(ArchiveError) { try await store.overwrite() } catch { found = error }
@@ -165,7 +165,7 @@ extension ArchiveFeeder {
         overwriting = nil
         endOverwriting(found)
         guard let found else { return }
-        // A damaged file is the next pass's.
+        // The next pass handles a damaged file.
         if case .corrupt = found {
             overwriteError = found
             intake.ring()

@@ -22,7 +22,7 @@ extension ArchiveFeeder {
     /// The store has done what it was asked for.
     func recover(hasStored: Bool) {
         let waitsSince = feed.waitsSince(ofAll: true)
-        // What waits on a node that holds no partition is another one's to store: it is well as soon as its questions are.
+        // If a node holds no partition, another one has to store what waits: it is well as soon as its questions are.
         let (isWell, isNews) = trouble.pass(hasStored: hasStored, waits: feed.waitsSince(ofAll: false) != nil)
         if isNews { report.recovered() }
         let now = Self.now
@@ -64,7 +64,7 @@ extension ArchiveFeeder {
         await closing?.close()
     }
 
-    /// What is damaged gets another name, and a new file is filled from Kafka.
+    /// A damaged file gets another name, and a new file is filled from Kafka.
     private func setAside(_ why: String) async {
         await close()
         guard case .sqlite(let path) = settings.store else { return }

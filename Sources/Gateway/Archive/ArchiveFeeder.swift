@@ -57,7 +57,7 @@ actor ArchiveFeeder {
     var overwriting: Task<Void, Never>?
     /// What has ended it.
     var overwriteError: ArchiveError?
-    /// Where the store has none of its own.
+    /// For stores without a clock of their own.
     var clock = KeepClock(steady: ArchiveFeeder.now)
     /// What is stamped before is not kept; nil: that is not known.
     var keptFrom: Int64?
@@ -120,7 +120,7 @@ actor ArchiveFeeder {
         }
     }
 
-    /// Not behind a call that the store does not answer.
+    /// Runs also while the store does not answer a call.
     private nonisolated func watch() {
         guard let overdue = counters.overdue(now: Self.now) else { return }
         say("the store has not answered for \(overdue / 1000) s")
@@ -143,7 +143,7 @@ actor ArchiveFeeder {
         do throws(ArchiveError) {
             if case .corrupt(let why)? = access.takeReport() { throw .corrupt(why) }
             try await erase()
-            // Nobody reads what is still to be erased.
+            // Clients must not read what is still to be erased.
             if access.store == nil, let store { access.open(store) }
             try await checkClock()
             try await claim()
@@ -164,7 +164,7 @@ actor ArchiveFeeder {
             buffer.eachStamp { clock.note(stamp: $0, wall: wall, steady: steady) }
             feed.receive(buffer, now: steady, wallClock: wall)
         }
-        // Of several at once each is known by its moment; as a rule there is one.
+        // If there are several at once, they are distinguished by their moments; as a rule there is one.
         for moment in Set(contents.erasures.entries.values.map(\.moment)) { feed.noteErasure(until: moment) }
         feed.miss(contents.dropped, now: Self.now, wallClock: WallClock.milliseconds)
         if let topics = contents.topics { feed.refreshed(topics) }
@@ -222,7 +222,7 @@ actor ArchiveFeeder {
                 report.gaps(outcome.gaps, batch)
             }
             receive()
-            // It comes before what is stored next.
+            // The erasure is applied before what is stored next.
             if !erasures.isEmpty { return intake.ring() }
         }
         recover(hasStored: false)
@@ -250,7 +250,7 @@ actor ArchiveFeeder {
     private func start(_ work: BehindReader.Work, _ reader: LoopBound<BehindReader>, isReading: Bool) -> Bool {
         guard !work.isEmpty else { return false }
         var work = work
-        // Where it is not known, all that Kafka has is read: what is too old goes as soon as that is seen.
+        // Where it is unknown, all that Kafka has is read: what is too old is dropped as soon as that is known.
         work.keptFrom = max(0, keptFrom ?? 0)
         work.isEmbedded = server?.hasPrefix("mockCluster") == true
         reader.loop.execute { [work] in
@@ -271,7 +271,7 @@ actor ArchiveFeeder {
         }
         for lost in answer.lostLogs { feed.loseLog(lost) }
         if let failure = answer.failure { report.cannotRead(failure, now: Self.now) }
-        // Where nothing came, the next tick asks again.
+        // If nothing was read, the next tick asks again.
         if !answer.found.isEmpty || answer.records > 0 { intake.ring() }
     }
 }

@@ -1,7 +1,7 @@
 import LiveUpdates
 
-/// Questions that wait for the archive: a line for each account, in the order in which they came. Accounts have their turns,
-/// one question each.
+/// Questions that wait for the archive: a line for each account, in the order of arrival. Accounts have turns, one question
+/// each.
 struct ArchiveLines {
     struct Item: Sendable {
         fileprivate let number: UInt64
@@ -21,7 +21,7 @@ struct ArchiveLines {
     /// The accounts that have a line; those before ``turn`` had their turns.
     private var turns: [Account] = []
     private var turn = 0
-    /// All that are awaited, those included that are asked of the store.
+    /// All that are awaited, including those that the store is answering.
     private var awaited: [Asker: (number: UInt64, account: Account)] = [:]
     private var counts: [Account: Int] = [:]
     private var lastNumber: UInt64 = 0
@@ -72,7 +72,7 @@ struct ArchiveLines {
 
     private func isAwaited(_ item: Item) -> Bool { awaited[Asker(item.question)]?.number == item.number }
 
-    /// Nobody awaits it any more.
+    /// The question of this connection is no longer awaited.
     mutating func remove(loop: Int, _ connection: ConnectionID) {
         let asker = Asker(loop: loop, connection)
         guard let (number, account) = awaited[asker] else { return }
@@ -82,7 +82,7 @@ struct ArchiveLines {
         }
     }
 
-    /// Ends all of them, and returns those that were not asked of the store.
+    /// Ends all of them, and returns those that were not sent to the store.
     mutating func removeAll() -> [ArchiveQuestion] {
         let questions = lines.values.flatMap { $0.map(\.question) }
         for question in questions { forget(Asker(question)) }

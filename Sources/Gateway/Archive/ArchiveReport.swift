@@ -80,7 +80,7 @@ struct ArchiveReport: Sendable {
             ])
     }
 
-    /// It is tried again, and what is read and written does not wait for it.
+    /// It is tried again, and reading and writing do not wait for it.
     func notOverwritten(_ error: ArchiveError, now: UInt64) {
         let text = Self.text(error)
         guard let passed = limiter.pass("overwriting \(text)", now: now) else { return }
@@ -91,7 +91,7 @@ struct ArchiveReport: Sendable {
             ])
     }
 
-    /// It may be a vacuum of a large table, or one that waits for somebody.
+    /// It may be a vacuum of a large table, or one that waits for a lock.
     func overwritesLong(_ milliseconds: UInt64) {
         logger.warning(
             "what was erased in the archive is not overwritten yet: an attempt is still under way",
@@ -132,7 +132,7 @@ struct ArchiveReport: Sendable {
         store.isShared ? "see whether the database is well, and who holds its locks" : "see whether the disk is well"
     }
 
-    /// What to check where PostgreSQL lets nobody in, by its own words, all of a row: a connection that failed has no code.
+    /// What to check where PostgreSQL refuses a connection, by words of its message, all of a row: there is no code then.
     private static let connectionRefusals = [
         (
             ["password authentication failed"],

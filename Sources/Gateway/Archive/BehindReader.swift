@@ -7,9 +7,9 @@ import Reactor
 
 /// Reads for the archive what live reading does not give: where partitions go on, and records that are no longer held.
 ///
-/// On a loop of its own, since all of it waits for brokers; its client lives only as long as there is something to be read.
+/// On a loop of its own, since all of it waits for brokers. Its client exists only while there is something to read.
 final class BehindReader {
-    /// Between two calls, after which the client goes.
+    /// The client is closed when there was no call for so long.
     static let idleMilliseconds: UInt64 = 30_000
     /// How long one call may wait for records.
     static let readMilliseconds: Int64 = 1_000
@@ -35,7 +35,7 @@ final class BehindReader {
         /// A partition whose leader has not answered for long where it goes on.
         var open: PartitionName?
         var runs: [RecordRun] = []
-        /// Their logs are other ones than those that were read.
+        /// Parts whose logs are other ones than those that were read.
         var lostLogs: [ArchiveFeed.Behind] = []
         var records = 0
         /// Why nothing could be read at all.
@@ -57,7 +57,7 @@ final class BehindReader {
         mapper = EventMapper(mapping)
     }
 
-    /// Blocks until there is something, or nothing came for a while.
+    /// Blocks until there is something, or nothing arrived for a while.
     func work(_ work: Work) -> Answer {
         var answer = Answer()
         do throws(KafkaError) {
@@ -126,7 +126,7 @@ final class BehindReader {
             [.init(name, at: offset)], maximumRecords: 1, milliseconds: Self.readMilliseconds
         ) { record in found = record.offset == offset ? .record(stamp: record.timestamp ?? -1) : .absent }
         if let found { return found }
-        // Read over without a record: aborted, compacted, a marker, or gone meanwhile.
+        // There was no record: aborted, compacted, a marker, or deleted meanwhile.
         return outcome.first == .read(next: offset) ? .silent : .absent
     }
 
@@ -135,7 +135,7 @@ final class BehindReader {
     private func read(_ behind: [ArchiveFeed.Behind], _ reader: RangeReader, _ answer: inout Answer) {
         var recorder = RunRecorder()
         for part in behind {
-            // What live reading has not come to is its own to read: of a log that is cut back there it would notice nothing.
+            // What live reading has not reached, it has to read itself, to notice that a log is cut back there.
             recorder.begin(
                 part.partition, at: part.range.lowerBound, upTo: part.range.upperBound, generation: part.generation)
         }

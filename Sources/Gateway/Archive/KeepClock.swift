@@ -23,7 +23,7 @@ struct KeepClock {
     mutating func begin(horizon: Int64, keepMilliseconds: Int64, steady: UInt64) {
         pass(steady)
         guard horizon >= 0, !isAgreed else { return }
-        // It was right when it let go of that.
+        // The time was right when the horizon was set.
         let known = horizon.addingReportingOverflow(keepMilliseconds).partialValue
         time = max(time ?? known, known)
     }
@@ -32,18 +32,18 @@ struct KeepClock {
     /// read now.
     mutating func note(stamp: Int64, wall: Int64, steady: UInt64) {
         pass(steady)
-        // Of one that is ahead of the clock nobody knows which of the two is wrong.
+        // If a stamp is ahead of the clock, it is unknown which of the two is wrong.
         guard stamp >= 0, stamp <= wall + Self.agreementMilliseconds else { return }
         if wall - stamp <= Self.agreementMilliseconds {
             time = wall
             isAgreed = true
         } else {
-            // At least so late it is.
+            // The time is at least this stamp.
             time = max(time ?? stamp, stamp)
         }
     }
 
-    /// Before which stamp nothing is kept; nil: nothing is let go.
+    /// The stamp before which nothing is kept; nil: everything is kept.
     mutating func horizon(keepMilliseconds: Int64, steady: UInt64) -> Int64? {
         pass(steady)
         return time.map { $0 - keepMilliseconds }

@@ -4,7 +4,7 @@ import Archive
 struct StoreTrouble {
     static let shortestPause: UInt64 = 250
     static let longestPause: UInt64 = 5_000
-    /// Of a store that another program or other settings have to change first.
+    /// For a store that needs another program or other settings first.
     static let refusedPause: UInt64 = 60_000
     /// What happened so long ago and is not stored is reported: another node that hangs has lost its partitions soon after.
     static let lateMilliseconds: UInt64 = 5_000
@@ -13,14 +13,14 @@ struct StoreTrouble {
     private var failures = 0
     private var refused: ArchiveError?
 
-    /// It refuses what it is asked for. Returns how long to wait.
+    /// The store has refused a call. Returns how long to wait.
     mutating func fail() -> UInt64 {
         isTroubled = true
         failures += 1
         return min(Self.longestPause, Self.shortestPause << UInt64(min(failures - 1, 10)))
     }
 
-    /// It is of no use as it is. Returns whether that is news.
+    /// The store is of no use in this state. Returns whether that is new.
     mutating func refuse(_ error: ArchiveError) -> Bool {
         isTroubled = true
         defer { refused = error }

@@ -10,7 +10,7 @@ struct AnsweredRequests: Sendable {
 
     enum Found {
         case same(AdminAnswer)
-        /// The key came with something else to do.
+        /// The key was sent with another request.
         case another
     }
 
@@ -21,7 +21,7 @@ struct AnsweredRequests: Sendable {
     }
 
     private var kept: [String: Kept] = [:]
-    /// In the order in which they came.
+    /// In the order of their arrival.
     private var order: [String] = []
 
     var count: Int { kept.count }

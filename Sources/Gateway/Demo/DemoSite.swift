@@ -43,7 +43,7 @@ struct DemoTrouble: Equatable, Sendable {
 final class DemoSite: AdminSite {
     /// A request with its body has this long.
     let requestMilliseconds: UInt64 = 10_000
-    /// Of the one person whom the demo lets in.
+    /// Of the one person whom the demo admits.
     static let person = "PUSR0YOU"
 
     /// A client that sends the token is admitted as this account.
@@ -90,7 +90,7 @@ final class DemoSite: AdminSite {
     }
 
     private func respond(to request: AdminRequest) throws(AdminRefusal) -> AdminReply {
-        // A page of somebody else could have a browser ask here under a name of theirs, and read the token.
+        // Another site's page could make a browser ask here under a name of its own, and read the token.
         try gate.checkHost(request.head)
         if request.method != "GET" { try gate.checkOrigin(request.head) }
         let path = request.head.path

@@ -28,7 +28,7 @@ struct Incident: Equatable, Sendable {
     var notes: [Note] = []
 }
 
-/// What somebody does to an incident through the API.
+/// What a person does to an incident through the API.
 enum IncidentAction: Equatable, Sendable {
     case acknowledge
     case resolve

@@ -16,7 +16,7 @@ package struct IncidentFeed: Sendable {
         let change: FeedChange
     }
 
-    /// Incidents of one account at a time: as many as fit a screen that somebody watches.
+    /// Incidents of one account at a time: as many as fit on a screen.
     package static let maximumOpenIncidents = 12
     /// The time between two new incidents of one account, about.
     static let meanPauseMilliseconds: UInt64 = 4_000
@@ -136,7 +136,7 @@ struct FeedStep: Sendable {
     let action: Action
 }
 
-/// The steps to come, in the order of their moments, those of one moment as they were added.
+/// The steps that follow, in the order of their moments. Steps of one moment keep the order in which they were added.
 struct FeedAgenda: Sendable {
     /// Latest first, so that removing the next one is cheap.
     private var steps: [FeedStep] = []

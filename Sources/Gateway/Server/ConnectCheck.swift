@@ -9,7 +9,7 @@ import Tokens
 
 /// What `livegate check --connect` finds out: whether everything that the settings name answers, and lets this node in.
 package struct ConnectCheck {
-    /// What was asked, by the setting that names it, and what came of it.
+    /// What was checked, by the setting that names it, and the result.
     package struct Line: Equatable, Sendable, CustomStringConvertible {
         package let key: String
         package let text: String

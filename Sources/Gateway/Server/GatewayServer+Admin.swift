@@ -40,7 +40,7 @@ extension GatewayServer {
 }
 
 extension GatewayServer.Parts {
-    /// Who may ask the administration what, and what it has to know besides.
+    /// Which clients may ask the administration what, and what else it has to know.
     var administrationRules: Administration.Rules {
         Administration.Rules(
             gate: AdminGate(token: adminToken, hosts: settings.adminHosts),

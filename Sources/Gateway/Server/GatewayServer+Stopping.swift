@@ -136,7 +136,7 @@ extension GatewayServer {
             }
             var counts: [Int?] = []
             for reply in replies { counts.append(await reply.value(within: Self.loopMilliseconds)) }
-            // Those who were left may have gone by themselves meanwhile, and the node has ended.
+            // The remaining clients may have left meanwhile, and the node has ended.
             guard number == spreads, lifecycle.state != .stopped else { return }
             let passed = Self.now - beganAt
             let rest = DrainSchedule.rest(ofWindow: windowMilliseconds, after: passed)
@@ -147,8 +147,8 @@ extension GatewayServer {
         }
     }
 
-    /// Those of a loop that has not counted them go when all do that are left: a second behind the window where the node
-    /// ends, and never in a drain that was asked for without an end.
+    /// A loop that has not counted its clients closes them when all the rest are closed: a second behind the window where the
+    /// node ends, and never in a drain that was asked for without an end.
     private func deal(_ counts: [Int?], _ windowMilliseconds: UInt64) {
         let count = counts.reduce(0) { $0 + ($1 ?? 0) }
         logger.notice(
@@ -224,6 +224,6 @@ extension GatewayServer {
     private static let loopMilliseconds: UInt64 = 2_000
     /// Where all had left before the order to close, it is unknown whether the loops turn.
     private static let unaskedLoopMilliseconds: UInt64 = 5_000
-    /// Long enough for whatever ends on it.
+    /// Long enough for anything that ends on it.
     private static let turningLoopMilliseconds: UInt64 = 10_000
 }

@@ -12,7 +12,7 @@ import WebSocket
 ///
 /// An actor because starting and stopping wait for other threads; no event passes through it.
 package actor GatewayServer {
-    /// What it goes by; replaced when settings are read again.
+    /// The parts in use; replaced when settings are read again.
     var parts: Parts
     let logger: Logger
     let readiness: NodeReadiness
@@ -42,7 +42,7 @@ package actor GatewayServer {
     var administration: Administration?
     var loops: [EventLoop] = []
 
-    // What GatewayServer+Stopping.swift goes by.
+    // The state of GatewayServer+Stopping.swift.
     var lifecycle: NodeLifecycle
     var timer: Task<Void, Never>?
     /// Ends when the listeners of clients are closed; nil: they are open.
@@ -184,7 +184,7 @@ package actor GatewayServer {
         return outlets
     }
 
-    /// The node has opened what it needs: what is no client's is its own. Clients that come meanwhile count as clients.
+    /// The node has opened what it needs: other descriptors than clients' are its own. New clients count as clients.
     private func countOwnDescriptors() async {
         guard let open = ProcessUsage.now()?.openDescriptors else { return }
         var clients = 0

@@ -14,7 +14,7 @@ struct NodeLifecycle: Equatable, Sendable {
         case running
         /// Out of service by an operator's command, which can be cancelled. Listeners are open, requests are refused.
         case drained
-        /// SIGTERM has come; clients are served until balancers have noticed.
+        /// SIGTERM has arrived; clients are served until balancers have noticed.
         case delay
         /// Nobody is let in any more, and each connection ends at a moment of its own.
         case window
@@ -41,7 +41,7 @@ struct NodeLifecycle: Equatable, Sendable {
     enum Step: Equatable, Sendable {
         /// Readiness reports `draining`, or no longer.
         case reportDraining(Bool)
-        /// Requests that come from now on are refused with 503 `draining`, or no longer.
+        /// Requests from now on are refused with 503 `draining`, or no longer.
         case refuseRequests(Bool)
         /// Connections in the listeners' queues are accepted first. From then on ``Input/empty`` is reported.
         case closeListeners
@@ -68,7 +68,7 @@ struct NodeLifecycle: Equatable, Sendable {
     static let lastRequestsMilliseconds: UInt64 = 1_000
     /// From the last word to the cut: as long as a peer has for its close frame.
     static let lingerMilliseconds: UInt64 = ConnectionLoop.closeTimeoutMilliseconds
-    /// The same where nobody is waited for, so that the end comes within 2 s of the signal.
+    /// The same where no client is waited for, so that the end is within 2 s of the signal.
     static let hurryMilliseconds: UInt64 = 1_500
     /// Of a few loops that do not turn, all within the half second that is left of the two after a signal.
     static let stuckLoopMilliseconds: UInt64 = 50
@@ -76,12 +76,12 @@ struct NodeLifecycle: Equatable, Sendable {
     static let hurriedRetryMilliseconds = 1_000...5_000
 
     private(set) var state = State.running
-    /// May change while the node runs; a wait that has begun goes by what counted then.
+    /// May change while the node runs; a wait that has begun keeps the old value.
     var times: Times
 
     init(_ times: Times) { self.times = times }
 
-    /// What follows from an input. Nil: it comes too late to be obeyed, which only `undrain` can.
+    /// The steps for an input. Nil: it is too late to be obeyed, which only `undrain` can be.
     mutating func receive(_ input: Input) -> [Step]? {
         switch (input, state) {
         case (_, .stopped): return input == .undrain ? nil : []

@@ -17,7 +17,7 @@ struct ReloadFinding {
     var file = ""
 }
 
-/// What a gateway goes by, as far as a reload compares with it.
+/// The state of a gateway, as far as a reload compares with it.
 struct ReloadBasis {
     var settings: Settings
     /// As they were last read without an error: what needs a restart may differ, and was warned about once.
@@ -34,7 +34,7 @@ struct ReloadBasis {
 /// What follows from settings that were read again: all of them count, or everything stays as it was, but for static tokens
 /// that are gone.
 struct ReloadDecision {
-    /// What the gateway goes by from now on; nil keeps what it has.
+    /// The gateway's settings from now on; nil keeps the present ones.
     let settings: Settings?
     /// The static tokens from now on.
     let tokens: StaticTokens

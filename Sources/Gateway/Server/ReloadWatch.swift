@@ -4,7 +4,7 @@ import Synchronization
 /// Checks the files repeatedly and decides when settings are to be read again. They must differ from what was last read, and
 /// two checks must agree. A single check may see a file that is half written.
 struct ReloadWatch {
-    /// What was there when settings were read last, whatever came of it: a broken file is not read again and again.
+    /// What was there when settings were last read, with any result: a broken file is not read again and again.
     private var read: FileMarks
     /// The result of the last check, if it differed.
     private var seen: FileMarks?
@@ -27,7 +27,7 @@ struct ReloadWatch {
     }
 }
 
-/// How often settings were read again, and what came of it last. Any thread may ask.
+/// How often settings were read again, and the last result. Any thread may ask.
 package final class ReloadRecord: Sendable {
     package struct Counts: Equatable, Sendable {
         package var succeeded: UInt64 = 0

@@ -25,7 +25,7 @@ package struct ReloadSource: Sendable {
     }
 }
 
-/// Reads settings again, when it is asked to and when their files have changed, and hands on what comes of it.
+/// Reads settings again, on request and when their files have changed, and passes on the result.
 ///
 /// Confined to a loop that serves no clients: a disk that hangs delays only this. ``ReloadWatch`` and ``ReloadDecision`` make
 /// the decisions.
@@ -73,9 +73,9 @@ final class Reloader {
         }
     }
 
-    /// Reads everything again, and goes by it or by what was before.
+    /// Reads everything again, and adopts it or keeps what was before.
     ///
-    /// - Parameter isAsked: whether somebody wants it, beside a file that has changed.
+    /// - Parameter isAsked: whether it was asked for, other than by a changed file.
     func reload(cause: String, isAsked: Bool = true) {
         let now = WallClock.milliseconds / 1000
         let marks = FileMarks(of: watch.files)
@@ -97,7 +97,7 @@ final class Reloader {
         for line in decision.lines { line.write(to: logger, cause: cause) }
     }
 
-    /// What came through a pipe at the start cannot be had again.
+    /// What was read from a pipe at the start cannot be read again.
     private func readAgain(now: Int64) -> SettingsReading {
         let isPiped = source.startOutcome.fileMark == .unwatched
         return (isPiped ? source.startOutcome : source.load()).readingAgain(now: now)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Runs a gateway as a program does: until a signal, a time, or an error that it cannot survive.
 package struct Service: Sendable {
-    /// Why it is to stop. A signal may come again.
+    /// Why it is to stop. A signal may arrive again.
     private enum Ending: Sendable {
         case terminate
         case interrupt
@@ -102,7 +102,7 @@ package struct Service: Sendable {
         if let failure = await obeying.value { throw failure }
     }
 
-    /// Hands on what comes from outside until the server has stopped; returns the error that it did not survive.
+    /// Passes on signals, errors and the end of the time until the server has stopped; returns its fatal error.
     private func obey(_ signals: Signals, _ server: GatewayServer) async -> GatewayError? {
         var failure: GatewayError?
         for await ending in signals.endings {
@@ -122,7 +122,7 @@ package struct Service: Sendable {
         return failure
     }
 
-    /// What comes from outside.
+    /// Signals, errors and the end of the time.
     private struct Signals: Sendable {
         let endings: AsyncStream<Ending>
         let ended: AsyncStream<Ending>.Continuation
@@ -176,7 +176,7 @@ package struct Service: Sendable {
     }
 }
 
-/// Waits for two things that come from different threads, in either order: the node listens, and clients are let in.
+/// Waits for two events of different threads, in either order: the node listens, and clients are admitted.
 final class NodeOpening: Sendable {
     private struct State {
         var addresses: [SocketAddress]?
