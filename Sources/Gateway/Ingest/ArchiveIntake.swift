@@ -5,7 +5,7 @@ import Synchronization
 
 /// What the node reads, handed from ingest to the archive: ingest never waits, whatever the archive does.
 final class ArchiveIntake: Sendable {
-    /// What waits here at most; beyond it what is read is dropped, and the archive reads it again.
+    /// The limit of what waits here. Beyond it records are dropped, and the archive reads them again.
     static let maximumBytes = 16 << 20
 
     struct Contents: Sendable {
@@ -13,7 +13,7 @@ final class ArchiveIntake: Sendable {
         var server: String?
         /// In the order in which they were read.
         var buffers: [RecordBuffer] = []
-        /// What remains of what was dropped, behind all of ``buffers``.
+        /// The remains of dropped buffers, behind all of ``buffers``.
         var dropped = DroppedRecords()
         /// By topic, what brokers have reported of it; nil: nothing new.
         var topics: [TopicAnswers]?
@@ -64,7 +64,7 @@ final class ArchiveIntake: Sendable {
     /// A refresh has ended.
     func refreshed(_ topics: [TopicAnswers]) { state.withLock { $0.contents.topics = topics } }
 
-    /// From any thread, as it comes from the control topic.
+    /// From any thread, in the order of the control topic.
     func erase(_ erasure: Erasure, isNews: Bool) {
         state.withLock { state in
             let record = PendingErasures.Record(account: erasure.account, stamp: erasure.stamp)
@@ -75,7 +75,7 @@ final class ArchiveIntake: Sendable {
         ring()
     }
 
-    /// What has come since the last call.
+    /// What has arrived since the last call.
     func take() -> Contents {
         state.withLock { state in
             let taken = state.contents
@@ -96,7 +96,7 @@ struct PendingErasures: Sendable {
     /// Records. As many as the history remembers accounts; a store that is away for longer than that is filled again.
     static let maximum = ArchiveFeed.maximumErasures
 
-    /// Two of one account are two: of each the store may know that it was read before, and when.
+    /// Two records of one account stay separate: of each the store may know that it was read before, and when.
     struct Record: Hashable {
         let account: Account
         let stamp: Int64
@@ -158,8 +158,8 @@ final class ArchiveTap {
 
     func recreate(topic: UInt16) { recorder.recreate(topic: topic) }
 
-    /// Whether the node has read another record where somebody has read one that a position names: the log was cut back, or is
-    /// another one, between the two. O(positions).
+    /// Whether the node has read another record at an offset where a position names one: the log was cut back, or is another
+    /// one, between the two. O(positions).
     func contradicts(_ positions: [PartitionPosition]) -> Bool {
         positions.contains { position in
             position.newest.contains {

@@ -60,7 +60,7 @@ enum ArchiveReply: Sendable {
     case overloaded
 }
 
-/// Somebody has read up to there, on one of their devices.
+/// A person has read up to there, on one of their devices.
 struct ReadNotice: Sendable {
     let account: Account
     let person: String

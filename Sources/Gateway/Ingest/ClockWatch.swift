@@ -3,9 +3,9 @@ import Logging
 
 /// Notices that the wall clock was set, by comparing it with the monotonic clock.
 ///
-/// An event's age counts from when the node read it, and what a cursor claims goes by moments. Neither is put right afterwards:
-/// after a clock that was ahead events are kept for longer, and cursors from that time are refused; after one that was behind
-/// events go sooner, and more cursors than need be are refused. So a person has to know.
+/// An event's age counts from when the node read it, and a cursor's validity depends on moments. Neither is corrected
+/// afterwards. After a clock that was ahead, events are kept for longer, and cursors from that time are refused. After one that
+/// was behind, events are dropped sooner, and more cursors than necessary are refused. So an operator has to know.
 struct ClockWatch {
     private var last: (wall: Int64, monotonic: UInt64)?
 

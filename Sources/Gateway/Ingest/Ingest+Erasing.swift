@@ -1,6 +1,6 @@
 import LiveUpdates
 
-/// That nothing of an account from before a moment is to be kept.
+/// An order that nothing of an account from before a moment is to be kept.
 struct Erasure: Sendable {
     let account: Account
     /// The record's time, by which it is known again; in ms since 1970, as all of these.
@@ -25,7 +25,7 @@ extension Erasure {
     }
 }
 
-/// What came of an erasure.
+/// The result of an erasure.
 struct ErasureOutcome: Sendable {
     /// Events of the account's log.
     let events: Int
@@ -45,7 +45,7 @@ extension Ingest {
         else { return nil }
         let remembered = history.erasedAccounts
         let outcome = ErasureOutcome(events: events, isFull: remembered.count >= remembered.maximum)
-        // A reset of all that the account was not notified of comes first.
+        // First a reset that the account was not notified of yet.
         notifyFirst(account)
         guard let number = history.number(of: account), let entry = subscriptions[number] else { return outcome }
         let sequence = history.lastSequence

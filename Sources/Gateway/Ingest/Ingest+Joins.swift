@@ -5,7 +5,7 @@ import Reactor
 extension Ingest {
     /// Returns the work of the answer's page, in events.
     func subscribe(_ subscriber: Subscriber, _ request: JoinRequest, now: UInt64) -> Int {
-        // From here on the account's events come to the loop; the connection waits for its answer.
+        // From here on the loop gets the account's events; the connection waits for its answer.
         let number = history.retain(subscriber.account)
         subscriptions.add(
             subscriber.account, number, loop: subscriber.loop, withCursors: request.withCursors, resets: resets.count)
@@ -139,7 +139,7 @@ extension Ingest {
         return unread.isEmpty ? .reached : .behind
     }
 
-    /// To be called now and then, whatever brokers answer: a wait ends when its time is up, not when something comes.
+    /// To be called now and then, whether brokers answer or not: a wait ends by its time, not by an arrival.
     ///
     /// `now` is monotonic, `wallClock` since 1970, both in milliseconds.
     func endWaits(now: UInt64, wallClock: Int64) {

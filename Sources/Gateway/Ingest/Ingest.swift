@@ -79,12 +79,12 @@ final class Ingest {
         IngestCounters(records: records, events: events, skipped: skipped.counts, outcomes: outcomes)
     }
 
-    /// The cluster is known, and with it the epoch. Cursors that came before are undecided until then.
+    /// The cluster is known, and with it the epoch. Earlier cursors are undecided until then.
     func begin(_ epoch: Epoch) { history.begin(epoch) }
 
     // MARK: - The records of a wake
 
-    /// Begins a wake. What came before it has been handed out, as far as cursors are concerned.
+    /// Begins a wake. For cursors, everything before it counts as delivered.
     ///
     /// `microseconds` is monotonic; nil where it goes on with one that has begun.
     func beginWake(wallClock: Int64, microseconds: UInt64? = nil) {
@@ -105,7 +105,7 @@ final class Ingest {
             outcomes.count(nil, topic: partition.topic)
             let left = mapper.left
             if let tap { tap.add(event, and: left, partition, offset: offset, stamp: timestamp, now: wallClock) }
-            // Its reset comes before whatever is read from now on.
+            // Its reset is posted before anything that is read from now on.
             if resets.nextSlot != nil { gatherReset(of: event.account) }
             let appended = history.append(
                 event, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
@@ -240,14 +240,14 @@ extension Ingest: Sendable {}
 /// What ingest has done since the start.
 struct IngestCounters: Sendable {
     var records: UInt64 = 0
-    /// Events for accounts that somebody listened to.
+    /// Events for accounts that had a follower.
     var events: UInt64 = 0
     /// Records that yielded no event, by reason.
     var skipped: [SkipReason: UInt64] = [:]
     var outcomes = RecordOutcomes(topics: 0)
 }
 
-/// What records came to, by topic.
+/// The results of records, by topic.
 struct RecordOutcomes: Sendable {
     /// One for events, and one for each reason to skip.
     private static let perTopic = 1 + SkipReason.allCases.count

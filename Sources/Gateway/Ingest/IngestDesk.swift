@@ -27,7 +27,7 @@ final class IngestDesk {
         if !isServedLater { serve() }
     }
 
-    /// One slice of what waits; the next one comes when records had their turn.
+    /// Serves one slice of what waits; the next one follows after records had their turn.
     private func serve() {
         guard let ingest else { return }
         let (now, wallClock) = (loop.now, WallClock.milliseconds)

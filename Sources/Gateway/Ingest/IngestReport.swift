@@ -55,7 +55,7 @@ extension IngestDesk {
         return (source?.consumer.tracker.partitionStates(first..<(first + Self.reportSlice)) ?? [], slices)
     }
 
-    /// A slice of the accounts that somebody follows, and where the next one begins; nil when there is none.
+    /// A slice of the accounts with followers, and where the next one begins; nil when there is none.
     func accounts(fromSlot first: Int) -> (accounts: [AccountConnections], next: Int?) {
         guard let ingest else { return ([], nil) }
         let end = min(first + Self.reportSlice, ingest.subscriptions.slots)
@@ -67,7 +67,7 @@ extension IngestDesk {
         return (found, end < ingest.subscriptions.slots ? end : nil)
     }
 
-    /// What is known of one account; nil where nobody follows it and nothing is kept.
+    /// What is known of one account; nil where it has no follower and nothing is kept.
     func account(_ account: Account) -> (connections: Int, summary: AccountSummary)? {
         guard let ingest, let summary = ingest.history.summary(of: account) else { return nil }
         let connections = ingest.history.number(of: account).flatMap { ingest.subscriptions[$0]?.connections } ?? 0

@@ -207,19 +207,19 @@ final class KafkaSource {
 @available(*, unavailable)
 extension KafkaSource: Sendable {}
 
-/// How soon a refresh may follow another one because somebody waits. A refresh asks every leader; without a pause, one cursor
-/// that nothing can decide would begin the next one as soon as the last has ended.
+/// How soon a refresh may follow another one because somebody waits. A refresh asks every leader. Without a pause, a cursor
+/// that cannot be decided would start the next refresh as soon as the last has ended.
 struct RefreshPace {
     static let shortestMilliseconds: UInt64 = 250
     /// Between two refreshes of which the first asked a leader in vain, until its partitions count as stalled. Mostly a
     /// connection was cut and is opened again at once; clients must not be notified of an outage for that.
     static let suspicionMilliseconds: UInt64 = 500
-    /// So many of these in a row find it out. A leader that gives records and no more is not asked at that pace for ever.
+    /// So many in a row are enough. A leader that gives only records is not asked at that pace for ever.
     static let suspicionLimit = 4
 
     private var pause = Self.shortestMilliseconds
     private var suspicions = 0
-    /// When the next refresh may begin that somebody waits for.
+    /// When the next refresh may begin that is waited for.
     private(set) var earliest: UInt64 = 0
 
     /// `isStillAwaited`: the refresh did not report what somebody waits for. The pause doubles then, up to the interval at

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many events a loop has been sent and has not worked off.
+/// How many events were sent to a loop that it has not handled yet.
 ///
 /// This is the limit of the mailbox between ingest and a loop: at `maximumEvents` ingest stops reading records until
 /// the loop has come down to `resumeEvents`. Nothing is dropped; Kafka keeps what is not read.
@@ -21,7 +21,7 @@ final class LoopBacklog: Sendable {
     func isFull() -> Bool {
         guard events.load(ordering: .acquiring) >= Self.maximumEvents else { return false }
         isAwaited.store(true, ordering: .sequentiallyConsistent)
-        // The loop may have come down between the two lines; it would not have seen that it is awaited.
+        // The loop may have caught up between the two lines; it would not have seen that it is awaited.
         guard events.load(ordering: .sequentiallyConsistent) <= Self.resumeEvents else { return true }
         return !isAwaited.exchange(false, ordering: .sequentiallyConsistent)
     }

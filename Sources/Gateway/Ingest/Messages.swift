@@ -3,7 +3,7 @@ import LiveUpdates
 /// Names one connection of one loop; a number is never used again while the process lives.
 struct ConnectionID: Hashable, Sendable {
     let number: UInt64
-    /// Counts the requests of a connection: what is answered to an earlier one is nobody's any more.
+    /// Counts the requests of a connection: the answer to an earlier one is dropped.
     var turn: UInt32 = 0
 }
 
@@ -26,7 +26,7 @@ enum IngestMessage: Sendable {
     case readNow(Subscriber)
     /// A quiet stream asks for a cursor that means "read up to now".
     case freshCursor(Subscriber)
-    /// Somebody asked the archive, and wants to go on behind what it held.
+    /// A client asked the archive, and wants to go on behind that answer.
     case snapshotCursor(Subscriber, ArchiveSnapshot)
     /// A loop has worked off what it owed; records may be read again.
     case caughtUp
@@ -37,7 +37,7 @@ struct JoinRequest: Sendable {
     var since: [UInt8]?
     /// Whether the account's live events shall carry cursors as long as this subscriber stays.
     var withCursors = false
-    /// The page that rides on the answer when the cursor is accepted.
+    /// The page that is part of the answer when the cursor is accepted.
     var page: PageRequest
 }
 
@@ -49,9 +49,9 @@ struct PageRequest: Sendable {
     var entities: EntityFilter?
     /// Whether each event of the page carries its cursor.
     var withCursors: Bool
-    /// Whether a cursor of now is wanted even when more follows: for who needs to know that there is something, not what.
+    /// Whether a cursor of now is wanted even when more follows: for a client that only needs to know that there is more.
     var alwaysFresh = false
-    /// The cursor, as the client sent it, with which the page's last word compares how far this node has read.
+    /// The cursor, as the client sent it, with which the end of the page compares how far this node has read.
     var upTo: [UInt8]?
 }
 
@@ -70,7 +70,7 @@ enum NodeReach: Sendable {
     case behind
 }
 
-/// What ingest sends to a loop. Order is the promise: whatever follows an answer in the mailbox is newer than the answer,
+/// What ingest sends to a loop. The order is guaranteed: everything behind an answer in the mailbox is newer than the answer,
 /// nothing before it is.
 enum FanOutMessage: Sendable {
     case joined(ConnectionID, JoinAnswer)
@@ -117,7 +117,7 @@ struct PageAnswer: Sendable {
     var reach = NodeReach.unasked
 }
 
-/// The events that one wake brought for one account, in the order in which they came.
+/// The events that one wake had for one account, in the order of their arrival.
 struct AccountEvents: Sendable {
     let account: Account
     let events: [LoggedEvent]

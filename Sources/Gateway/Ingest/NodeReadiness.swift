@@ -2,9 +2,9 @@ import Synchronization
 
 /// Whether this node should get clients, and if not, why: the one source for upgrades, `/readyz` and the log.
 ///
-/// Not ready until every topic exists and every partition has answered. From then on an unreachable broker refuses
-/// nobody; it only turns `/readyz` false after `broker_grace`, where one is set, so that a balancer prefers a node that still
-/// reaches one.
+/// Not ready until every topic exists and every partition has answered. From then on an unreachable broker causes no refusals.
+/// It only turns `/readyz` false after `broker_grace`, where one is set, so that a balancer prefers a node that still reaches
+/// one.
 package final class NodeReadiness: Sendable {
     package enum Verdict: Equatable, Sendable {
         case ready
@@ -67,7 +67,7 @@ package final class NodeReadiness: Sendable {
     package var refusesRequests: Bool { isRefusing.load(ordering: .acquiring) }
 
     /// Every topic with events exists and every partition has answered. True once: when the control topic was read too, without
-    /// which nobody is let in. To be called again until then.
+    /// which no client is admitted. To be called again until then.
     func becomeReady() -> Bool {
         let awaitsControl = state.withLock {
             $0.lostSince = nil

@@ -1,6 +1,6 @@
 import LiveUpdates
 
-/// What the loops have asked and was not answered yet: a line for each account, in the order in which it came.
+/// Requests of the loops that are not answered yet: a line for each account, in the order of arrival.
 ///
 /// Accounts are served in turn, one request each. So an account waits for at most one request of each other account, however
 /// many clients those have. All work is done in slices, and records are read between two of them. A connection that leaves
@@ -48,7 +48,7 @@ struct RequestQueue {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Returns whether a loop allows reading on, which waits for nobody.
+    /// Returns whether a loop allows reading on; that message does not wait in a line.
     mutating func add(_ messages: [IngestMessage]) -> Bool {
         var mayReadOn = false
         for message in messages {
@@ -57,7 +57,7 @@ struct RequestQueue {
                 continue
             }
             if case .unsubscribe = message {
-                // Of a join that was not served there is nothing to end.
+                // A join that was not served needs no end.
                 if !takeBack(Requester(subscriber)) { append(message, subscriber.account, earlier: Self.none) }
             } else {
                 let requester = Requester(subscriber)
@@ -89,7 +89,7 @@ struct RequestQueue {
 
     private mutating func tidy() {
         if isEmpty {
-            // What a storm needed is given back.
+            // The memory of a storm is freed.
             guard requests.count <= Self.maximumWork, turns.count <= Self.maximumWork else {
                 self = RequestQueue()
                 return
@@ -176,7 +176,7 @@ struct RequestQueue {
 }
 
 extension IngestMessage {
-    /// Who asks; nil where it is the loop.
+    /// The connection that asks; nil where it is the loop.
     var subscriber: Subscriber? {
         switch self {
         case .subscribe(let subscriber, _), .unsubscribe(let subscriber, _), .read(let subscriber, _),

@@ -21,7 +21,7 @@ final class SkipLog {
     /// `now` is monotonic, in milliseconds.
     func count(_ reason: SkipReason, why: SkipCause, place: RecordPlace, now: UInt64) {
         counts[reason, default: 0] += 1
-        // What a preset leaves out, and what the operator asked to leave out, is nobody's fault.
+        // Records that a preset or the operator leaves out are no error.
         let level: LogLevel = reason.isExpected ? .debug : .warning
         guard logger.isEnabled(level), let passed = limiter.pass(reason.rawValue, now: now) else { return }
         logger.log(

@@ -1,6 +1,6 @@
 import LiveUpdates
 
-/// Requests whose pages hold more than this node has read: another node writes the store. They wait for this one.
+/// Requests whose pages have more than this node has read: another node writes the store. They wait for this one.
 struct SnapshotWaits {
     /// As many as may wait for the store.
     static let maximum = ArchiveQuestion.maximumWaiting
@@ -65,7 +65,7 @@ extension Ingest {
         case .cursor(let cursor):
             let isBehind = history.lacks(wait.positions, of: wait.subscriber.account, upTo: wait.seen)
             answer(wait, cursor, isBehind: isBehind)
-        // The store may come on, or erase what was erased here.
+        // The store may catch up, or erase what was erased here.
         case .refused: answer(wait, .none, isBehind: true)
         case .behind(let floor):
             var wait = wait

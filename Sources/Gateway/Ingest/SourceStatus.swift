@@ -24,7 +24,7 @@ final class SourceStatus {
     /// Called once, when librdkafka has given up for good.
     private let failed: (String) -> Void
     private(set) var hasFailed = false
-    /// False while records wait because a loop owes too much: nothing is stalled by that.
+    /// False while records wait because a loop owes too much: that stalls nothing.
     var isReading = true
     private var loading: LoadingReport
     private var reportedState: LiveUpdates.SourceState?
@@ -79,7 +79,7 @@ final class SourceStatus {
             }
             return
         }
-        // What is not known yet is not missing, as long as nobody answers.
+        // What is unknown does not count as missing while no broker answers.
         let why = consumer.unreachableSince == nil ? missing : Self.unreachable(consumer.unreachableReason)
         if readiness.hasBeenReady { readiness.lose(why, now: now) } else { readiness.wait(for: why) }
     }
@@ -148,7 +148,7 @@ extension Consumer {
 
 /// How far the window is loaded: a line now and then, and the words of `/readyz`.
 private struct LoadingReport {
-    /// An operator who watches a start wants to see it move.
+    /// An operator who watches a start wants to see progress.
     static let lineIntervalMilliseconds: UInt64 = 2_000
 
     private let logger: Logger

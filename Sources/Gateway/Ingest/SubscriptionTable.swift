@@ -29,22 +29,22 @@ struct SubscriptionTable {
     }
 
     private let loops: Int
-    /// By number; nil where nobody follows.
+    /// By number; nil where there is no follower.
     private var entries: [Entry?] = []
-    /// Accounts that somebody follows.
+    /// Accounts that have a follower.
     private(set) var accounts = 0
 
     init(loops: Int) {
         self.loops = loops
     }
 
-    /// Nil where nobody follows the account that has this number.
+    /// Nil where the account with this number has no follower.
     subscript(number: Int) -> Entry? { number < entries.count ? entries[number] : nil }
 
     /// Numbers that were ever used.
     var slots: Int { entries.count }
 
-    /// `resets` is the number of resets so far: an account that somebody begins to follow is notified of none of them.
+    /// `resets` is the number of resets so far: an account with its first follower is notified of none of them.
     mutating func add(_ account: Account, _ number: Int, loop: Int, withCursors: Bool, resets: UInt32 = 0) {
         while entries.count <= number { entries.append(nil) }
         let entry = entries[number] ?? Entry(account: account, loops: loops, resets: resets)
