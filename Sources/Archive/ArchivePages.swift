@@ -18,7 +18,7 @@ package struct ArchiveGap: Equatable, Sendable {
         self.to = to
     }
 
-    /// The same time in as few gaps as can be, in its order.
+    /// The same times as few gaps as possible, in order.
     static func merged(_ gaps: [ArchiveGap]) -> [ArchiveGap] {
         var merged: [ArchiveGap] = []
         for gap in gaps.sorted(by: { $0.from < $1.from }) {
@@ -39,10 +39,10 @@ package struct PageQuery: Sendable {
     package static let maximumLimit = 500
 
     package let account: Account
-    /// Older and newer than these, which need not be there.
+    /// Only events before and after these ids, which need not exist.
     package var before: ArchiveID?
     package var after: ArchiveID?
-    /// Stamps: from the first, up to the second without it.
+    /// Stamps: from `from` up to `to`, without `to`.
     package var from: Int64?
     package var to: Int64?
     /// Only of these entities.
@@ -70,7 +70,7 @@ package struct PageQuery: Sendable {
 
 package struct EventPage: Equatable, Sendable {
     package var events: [PagedEvent] = []
-    /// Whether there are more in this direction.
+    /// Whether there are more events in this direction.
     package var more = false
     package var gaps: [ArchiveGap] = []
     /// How far the partitions were stored at the moment of the page.

@@ -7,7 +7,7 @@ package enum ArchiveError: Error, Equatable, Sendable {
     case full
     /// The file may not be written; what is there can be read.
     case readOnly
-    /// What is stored cannot be right, and why: it is set aside and written again.
+    /// What is stored is damaged, and why: it is set aside and written again.
     case corrupt(String)
     /// A file that is no archive, and is left alone.
     case notAnArchive(String)
@@ -17,7 +17,7 @@ package enum ArchiveError: Error, Equatable, Sendable {
     case otherServer(found: String, wanted: String)
     /// The server runs statements of one connection in several sessions: nothing that a session holds would count.
     case pooled
-    /// Too many wait for it already.
+    /// Too many calls wait for it already.
     case overloaded(maximumWaiting: Int)
     /// Deleted bytes are still in the file, because somebody reads it at this moment: repeat the call.
     case stillRead
@@ -31,7 +31,7 @@ package enum ArchiveError: Error, Equatable, Sendable {
 ///
 /// ``keep(from:)`` only hides events at once; ``sweep()`` deletes their rows.
 package protocol ArchiveStore: AnyObject, Sendable {
-    /// Stores events and how far their partitions were read, all of it or nothing. What was stored before is passed over.
+    /// Stores events and how far their partitions were read, all of it or nothing. What was stored before is skipped.
     func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome
     /// How far each partition is stored.
     func positions() async throws(ArchiveError) -> [StoredPosition]
@@ -136,9 +136,9 @@ package struct ArchiveBatch: Sendable {
     package struct Run: Sendable {
         package let topic: String
         package let partition: Int32
-        /// The first offset that was still there when it was asked for: behind what is stored, something was lost.
+        /// The first offset that Kafka still had when it was read. If it is behind what is stored, something was lost.
         package let from: Int64
-        /// The offset to go on from.
+        /// The next offset to read.
         package let next: Int64
         /// Of the first and the last record, events or not; nil where there was none.
         package let stamps: Stamps?
@@ -163,7 +163,7 @@ package struct ArchiveBatch: Sendable {
         }
     }
 
-    /// What a run is to what is stored of its partition.
+    /// How a run continues what is stored of its partition.
     package enum Continuation: Equatable, Sendable {
         case same
         /// The log is another one: the topic was recreated. The stamp is of the last record that is certainly of the old log;
@@ -176,7 +176,7 @@ package struct ArchiveBatch: Sendable {
         case repeated
     }
 
-    /// Stamps in the order of the log, which need not be theirs.
+    /// Stamps in the order of the log, which need not be the order of time.
     package struct Stamps: Equatable, Sendable {
         package let first: Int64
         package let last: Int64
@@ -189,7 +189,7 @@ package struct ArchiveBatch: Sendable {
             self.lastOffset = lastOffset
         }
 
-        /// Those of both, the later ones behind.
+        /// The stamps of both, one after the other.
         static func joined(_ earlier: Stamps?, _ later: Stamps?) -> Stamps? {
             guard let earlier, let later else { return earlier ?? later }
             return Stamps(first: earlier.first, last: later.last, lastOffset: later.lastOffset)
@@ -226,7 +226,7 @@ extension ArchiveBatch.Run {
             Step(
                 start: from, gapSince: from > stored ? stamp : nil, gapUntil: from > stored ? stamps?.first : nil,
                 keepsPosition: next < stored)
-        // What follows was there before the loss, or may have been.
+        // What follows was in the log before the loss, or may have been.
         case .cutBack(let since): Step(start: from, gapSince: since)
         case .same where next > stored:
             Step(start: max(from, stored), gapSince: from > stored ? stamp : nil, gapUntil: stamps?.first)

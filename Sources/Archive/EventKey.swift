@@ -10,7 +10,7 @@ import LiveUpdates
 /// bytes of 0; −1, which means no stamp, has six and a 1. Above, it is ten of 255: in a key with 6 bytes of stamp at most a 4
 /// follows them. Keys with 6 bytes of stamp never change: files hold them.
 struct EventKey: Hashable, Sendable {
-    /// Above every event: the longest row of 255s in a key has 22 of them.
+    /// Above every event: a key has at most 22 bytes of 255 in a row.
     static let end = EventKey(bytes: Array(repeating: 0xFF, count: 24))
     /// Below every event; what a person without a mark has read.
     static let start = EventKey(bytes: [])
@@ -42,7 +42,7 @@ struct EventKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Below every event that a store keeps, by its horizon: −1 as long as nothing was let go.
+    /// Below every event that a store keeps, by its horizon: −1 as long as everything is kept.
     init(keptFrom horizon: Int64) {
         self = horizon == -1 ? .start : EventKey(before: horizon)
     }
@@ -105,7 +105,7 @@ struct EventKey: Hashable, Sendable {
 
     /// The event's id.
     ///
-    /// - Throws: where the bytes are none of a key, which a damaged file may hold.
+    /// - Throws: where the bytes are no key, as in a damaged file.
     func id(check: UInt64) throws(ArchiveError) -> ArchiveID {
         guard let (stamp, count) = head, bytes.count >= count + 6 else {
             throw .corrupt("a key of \(bytes.count) bytes")

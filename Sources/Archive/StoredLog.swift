@@ -4,7 +4,7 @@ import KafkaLogs
 ///
 /// A store keeps it as bytes, in the transaction of its position.
 package struct StoredLog: Equatable, Sendable {
-    /// A record that was stored, or passed over.
+    /// A record that was stored or skipped.
     package struct Point: Equatable, Sendable {
         package let offset: Int64
         /// In ms, not below 0.
@@ -49,7 +49,7 @@ package struct StoredLog: Equatable, Sendable {
     /// What is known of the log at a position; nil where that is unknown.
     func known(at next: Int64) -> KnownLog? { next >= until ?? .min ? known : nil }
 
-    /// The stamp of the last record before a position that is sure to be of this log, −1 where none is; nil: all of them are.
+    /// The stamp of the last record before a position that is certainly of this log, −1 where none is; nil: all are.
     func sureStamp(at next: Int64) -> Int64? {
         guard let sure, sure < next else { return nil }
         return points.last { $0.offset < sure }?.stamp ?? -1
@@ -96,7 +96,7 @@ package struct StoredLog: Equatable, Sendable {
         static let sure = Flags(rawValue: 16)
     }
 
-    /// A version, what is there, numbers of eight bytes with the highest byte first.
+    /// A version, the flags, then numbers of eight bytes with the highest byte first.
     package var bytes: [UInt8] {
         var flags: Flags = []
         var numbers: [Int64] = []

@@ -1,7 +1,7 @@
 import KafkaLogs
 import LiveUpdates
 
-/// What is to be written into an archive, and what has to be read once more for it: decided without I/O and without a clock.
+/// Decides what is to be written into an archive, and what has to be read once more for it: without I/O and without a clock.
 ///
 /// Records that are read live are held until they are stored, up to a limit. A partition is *behind* if its stored position is
 /// before what is held: it is read again from there up to that. Everything is passed on in whole runs, so that the store sees
@@ -11,7 +11,7 @@ package struct ArchiveFeed {
     package static let maximumHeldBytes = 16 << 20
     /// Accounts whose erasure is remembered, each until it is older than what is kept.
     package static let maximumErasures = 65_536
-    /// Events of one transaction, but for the last run in it.
+    /// The events of one transaction, except for its last run.
     package static let maximumBatchEvents = 10_000
 
     /// What is to be read once more.
@@ -34,7 +34,7 @@ package struct ArchiveFeed {
     /// What is being stored.
     private var flights: [PartitionName: Flight] = [:]
     private var gone = GonePartitions()
-    /// Nothing of these from before these moments is stored any more.
+    /// Of these accounts nothing from before these moments is stored any more.
     private var erased: [Account: Int64] = [:]
 
     /// Topics in the order of their numbers.
@@ -93,7 +93,7 @@ package struct ArchiveFeed {
 
     // MARK: - Which node writes what
 
-    /// These are this node's to write, and no others.
+    /// This node is to write these partitions, and no others.
     package mutating func claim(_ claimed: [ClaimedPartition]) {
         precondition(flights.isEmpty, "a claim while something is stored")
         var found: [ArchivePartition: ClaimedPartition] = [:]
@@ -115,7 +115,7 @@ package struct ArchiveFeed {
         for name in parts.keys { parts[name]?.release() }
     }
 
-    /// Other nodes have stored so much: it need not be held. Where one goes on, what is left waits since now.
+    /// Other nodes have stored so much: it need not be held. Where another node advances, the rest counts as waiting since now.
     package mutating func release(_ stored: [StoredPosition], now: UInt64) {
         for (name, position) in named(stored) where parts[name]?.claim == FeedPartition.Claim.none {
             parts[name]?.follow(position, now: now)
@@ -211,7 +211,7 @@ package struct ArchiveFeed {
 
     /// An erasure was read. Records that arrived before its moment are recognized when they are read once more.
     ///
-    /// Behind ``receive(_:now:)`` of what was read before, and before ``miss(_:now:)`` of what was dropped since.
+    /// To be called after ``receive(_:now:)`` of what was read before, and before ``miss(_:now:)`` of what was dropped since.
     package mutating func noteErasure(until moment: Int64) {
         for name in parts.keys { parts[name]?.erase(until: moment) }
     }
@@ -277,7 +277,7 @@ package struct ArchiveFeed {
         gone.stored()
     }
 
-    /// Since when the partition that has waited for longest waits; nil: none does. `ofAll`: also those that are not claimed.
+    /// Since when the partition waits that has waited for longest; nil: none waits. `ofAll`: also those that are not claimed.
     package func waitsSince(ofAll: Bool) -> UInt64? {
         parts.values.lazy.filter { ofAll || $0.claim != .none }.compactMap(\.waitsSince).min()
     }

@@ -9,7 +9,7 @@ package struct ArrivalCuts: Equatable, Sendable {
         var moment: Int64
     }
 
-    /// Behind the earliest arrival that a store keeps as one.
+    /// Just above the earliest value that a store keeps as an arrival.
     static let earliest = Int64.min + 2
 
     /// Erasures, each at another offset, while nothing is stored. Beyond it, the oldest is merged into the next one.
@@ -40,7 +40,7 @@ package struct ArrivalCuts: Equatable, Sendable {
     /// A run that was read again: its events get the time at which they first arrived.
     func applied(to run: RecordRun) -> RecordRun {
         guard !cuts.isEmpty else { return run }
-        // The earliest of all moments that count for an offset, which are those behind it.
+        // For each offset the earliest of the moments of all cuts behind it counts.
         var latest = cuts
         for index in cuts.indices.dropLast().reversed() {
             latest[index].moment = min(latest[index].moment, latest[index + 1].moment)

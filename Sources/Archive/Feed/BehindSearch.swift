@@ -1,8 +1,8 @@
 import KafkaLogs
 import LiveUpdates
 
-/// Where a partition goes on, from the first question to its leader to the last: ``LogSearch`` decides it by the records, once
-/// the leader has reported it as often as needed. Decided without Kafka and without a clock; times are monotonic, in ms.
+/// Finds where a partition goes on, from the first question to its leader to the last. ``LogSearch`` decides by the records,
+/// once the leader has reported it often enough. No Kafka and no clock; times are monotonic, in ms.
 package struct BehindSearch: Sendable {
     package enum Question: Equatable, Sendable {
         /// Where the log begins and ends.
@@ -80,7 +80,7 @@ package struct BehindSearch: Sendable {
         }
     }
 
-    /// At the oldest record that is kept, in a log that nothing is stored of.
+    /// Begins at the oldest record that is kept, in a log of which nothing is stored.
     private mutating func begin(at offset: Int64, _ turns: inout BehindTurns) {
         resolve(isOtherLog ? .otherLog(from: offset) : .goOn(at: offset), &turns)
     }

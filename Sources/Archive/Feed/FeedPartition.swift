@@ -23,9 +23,9 @@ struct FeedPartition {
     private(set) var facts: LogFacts?
     /// What the store knows of the log in which the claim's offset counts.
     private(set) var stored = StoredLog()
-    /// What is stored next is this to what was stored before.
+    /// How the next run continues what was stored before.
     private(set) var continuation = ArchiveBatch.Continuation.same
-    /// How far it was stored at a moment, by the wall clock: what is proved of the log for a later one, holds of all that.
+    /// How far it was stored at a moment, by the wall clock: a proof of the log for a later moment covers all of that.
     private var noted: (next: Int64, moment: Int64)?
     /// A position is to be stored, even if nothing is read.
     private(set) var owesPosition = false
@@ -41,7 +41,7 @@ struct FeedPartition {
 
     init(generation: UInt32) { self.generation = generation }
 
-    /// Runs up to so many events are put together.
+    /// Runs of up to so many events are joined.
     static let smallRun = 512
 
     /// Receives what was read live.
@@ -63,7 +63,7 @@ struct FeedPartition {
         }
     }
 
-    /// Live reading went on without what it has read.
+    /// Live reading went on, but its records were dropped.
     mutating func miss(_ end: LiveEnd, now: UInt64) {
         if end.generation > generation { begin(end.generation) }
         guard end.generation == generation, end.next > live ?? -1 else { return }
@@ -74,7 +74,7 @@ struct FeedPartition {
         waitsSince = waitsSince ?? now
     }
 
-    /// Another log has the name, or this one was cut back, or another of its topic: which of these has to be found out.
+    /// Another log has the name, or this one, or another of its topic, was cut back: which of these is still to be found out.
     private mutating func begin(_ generation: UInt32) {
         self.generation = generation
         live = nil
@@ -87,10 +87,10 @@ struct FeedPartition {
 
     // MARK: - Which log it is
 
-    /// After how long it is stored once more that the log is still this one: nodes whose clocks differ go by that.
+    /// The time after which it is stored once more that the log is still this one. It allows for nodes whose clocks differ.
     static let renewalMilliseconds: Int64 = 300_000
-    /// The same where it has just been found to be another one, or cut back: other nodes may notice that later, and believe only
-    /// what was stored since. It doubles.
+    /// The same where the log has just been found to be another one, or cut back. Other nodes may notice that later, and
+    /// believe only what was stored since. The time doubles.
     static let firstRenewalMilliseconds: Int64 = 2_000
 
     /// Receives what the node knows of the log. Where the store knows less of it, that is to be stored.
@@ -205,7 +205,7 @@ struct FeedPartition {
 
     /// Another node has stored it so far.
     mutating func follow(_ position: StoredPosition, now: UInt64) {
-        // In a log that had the name before: nothing of this one.
+        // The position is in a log that had the name before.
         if let facts, position.log?.verdict(facts) == .other { return }
         let next = position.next
         drop(upTo: next)
@@ -261,7 +261,7 @@ struct FeedPartition {
         if let end = chain.first?.after ?? live, offset >= end { lostSince = nil }
     }
 
-    /// What has to be read again before what was read live goes on, if anything.
+    /// The range to read again before the live records can follow, if any.
     var behind: Range<Int64>? {
         guard case .at(let position) = claim, reread.isEmpty, let live else { return nil }
         let end = chain.first?.after ?? live

@@ -5,8 +5,8 @@ import KafkaLogs
 ///
 /// No I/O and no clock; moments are monotonic, in ms.
 struct GonePartitions {
-    /// One that brokers have left out in so many refreshes, and for the time of as many, does not exist. One answer is no proof,
-    /// and while no broker answers nothing is known of it.
+    /// A partition does not exist if brokers have left it out in so many refreshes, and for as long as so many need. One answer
+    /// is no proof, and while no broker answers nothing is known.
     static let answers = 5
     static let milliseconds: UInt64 = 10_000
 
@@ -36,7 +36,7 @@ struct GonePartitions {
     mutating func find(
         in stored: [PartitionName: StoredPosition], now: UInt64, wallClock: Int64, _ id: (UInt16) -> UInt32?
     ) -> Bool {
-        // What another node has written, or what is not stored any more, is found no longer.
+        // A partition is no longer counted as gone once its position is no longer stored.
         for name in Set(found.keys).union(unknownSince.keys) where stored[name] == nil { forget(name) }
         let before = found.count
         for (name, position) in stored where !exists(name) {
@@ -70,7 +70,7 @@ struct GonePartitions {
 
     mutating func disclaim() { (claimed, flight) = ([:], []) }
 
-    /// What is to be stored: that nothing follows, and between which stamps something may be missing.
+    /// Returns what is to be stored: that nothing follows, and between which stamps something may be missing.
     mutating func take() -> [(name: PartitionName, moment: Int64, since: Int64?)] {
         var taken: [(name: PartitionName, moment: Int64, since: Int64?)] = []
         for (name, since) in claimed.sorted(by: { $0.key < $1.key }) {

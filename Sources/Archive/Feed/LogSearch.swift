@@ -1,15 +1,15 @@
 import KafkaLogs
 
 extension ArchiveFeed {
-    /// A partition of which it is not known where to go on.
+    /// A partition whose next offset is unknown.
     package struct Question: Equatable, Sendable {
         package let partition: PartitionName
         package let generation: UInt32
-        /// What the store has; nil: nothing.
+        /// The next offset by the store; nil: nothing is stored.
         package let next: Int64?
-        /// In which log.
+        /// The log of that offset.
         package let log: StoredLog
-        /// What this node knows of the one that it reads.
+        /// What this node knows of the log that it reads.
         package let facts: LogFacts
     }
 
@@ -36,7 +36,7 @@ package struct LogSearch: Sendable {
     package enum Answer: Equatable, Sendable {
         /// The record at exactly this offset. −1: it has no stamp.
         case record(stamp: Int64)
-        /// None does.
+        /// There is no record.
         case absent
         /// The leader did not answer in time.
         case silent
@@ -106,7 +106,7 @@ package struct LogSearch: Sendable {
             if match == log.points.last(where: { $0.offset < sure }), next == match.offset + 1 {
                 return .found(.goOn(at: next))
             }
-            // What follows it is gone, or another one's: it is read once more, and what is stored stays.
+            // The records behind it are gone, or of another log: they are read once more, and what is stored stays.
             return .found(.cutBack(to: match.offset + 1, since: nil, until: reached))
         }
         if next <= end {
@@ -117,7 +117,7 @@ package struct LogSearch: Sendable {
                 switch log.known.verdict(facts) {
                 case .same: return goOn(next, until: max(next, log.until ?? next))
                 case .open where hasUnsureMatch: return goOn(next, until: max(next, log.until ?? next))
-                // Where it has lost all records that are known, none will ever prove it.
+                // If the log has lost all known records, no later answer will prove it.
                 case .open where hasAbsence: return .wait
                 case .open, .other: break
                 }

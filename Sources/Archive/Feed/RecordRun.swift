@@ -1,7 +1,7 @@
 import KafkaLogs
 import LiveUpdates
 
-/// Records of one partition that were read one behind the other, and the events that were in them.
+/// Consecutive records of one partition, and the events that were in them.
 package struct RecordRun: Sendable {
     /// An event whose texts are stored separately.
     struct Entry: Sendable {
@@ -16,14 +16,14 @@ package struct RecordRun: Sendable {
     }
 
     package let partition: PartitionName
-    /// Which of the logs that had the topic's name since the start.
+    /// The number of the log among those that had the topic's name since the start.
     package let generation: UInt32
-    /// What was read before it ended here. Between here and ``from`` nothing can be read any more.
+    /// The end of what was read before. Between here and ``from`` nothing can be read any more.
     package let after: Int64
     package let from: Int64
     package internal(set) var next: Int64
     package internal(set) var stamps: ArchiveBatch.Stamps?
-    /// The last records of those that were put together: behind each of them the log may have become another one.
+    /// The last records of the runs that were joined: behind each of them the log may have become another one.
     private var ends: [StoredLog.Point] = []
     var entries: [Entry] = []
     /// Account and id of each entry, one behind the other.
@@ -66,8 +66,8 @@ package struct RecordRun: Sendable {
         for entry in entries { body(entry.stamp) }
     }
 
-    /// Of its records from an offset on. Where those before are left out, records without an event are not known: the first
-    /// stamp may be a later one then.
+    /// The stamps of its records from an offset on. If earlier records are left out, records without an event are unknown: then
+    /// the first stamp may be too late.
     func stamps(from offset: Int64) -> ArchiveBatch.Stamps? {
         guard let stamps, offset > from else { return stamps }
         let first = entries.first { $0.offset >= offset && $0.stamp >= 0 }
@@ -110,7 +110,7 @@ package struct RecordBuffer: Sendable {
     var segments: [Segment] = []
     var entries: [RecordRun.Entry] = []
     var texts: [UInt8] = []
-    /// What was noted last of logs, behind all of the segments.
+    /// The last notes about logs, behind all of the segments.
     var logs: [PartitionName: NotedLog] = [:]
 
     package init() {}
@@ -154,8 +154,8 @@ package struct RecordBuffer: Sendable {
     }
 }
 
-/// What remains of buffers that were dropped: how far their partitions were read, and what was noted of their logs, which may not
-/// be noted again for long.
+/// What remains of dropped buffers: how far their partitions were read, and the notes about their logs, which may not be
+/// repeated for long.
 package struct DroppedRecords: Sendable {
     private(set) var ends: [PartitionName: LiveEnd] = [:]
     private(set) var logs: [PartitionName: NotedLog] = [:]

@@ -1,8 +1,8 @@
 import KafkaLogs
 import LiveUpdates
 
-/// Makes runs of the records that a node reads, and of what it finds out about their logs. No I/O, and no allocation for a
-/// record once its buffer is large enough.
+/// Makes runs of the records that a node reads, and of its facts about their logs. No I/O, and no allocation for a record once
+/// its buffer is large enough.
 package struct RunRecorder {
     private struct Position {
         /// The next offset; nil until it is known where reading begins.

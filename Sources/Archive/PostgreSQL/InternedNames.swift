@@ -12,8 +12,8 @@ struct Name: Hashable {
     }
 }
 
-/// Finds the numbers of many texts at once, and gives numbers to those that have none. Within a transaction that keeps others
-/// from deleting them.
+/// Finds the numbers of many texts at once, and gives numbers to those that have none. To be used within a transaction in which
+/// others cannot delete them.
 struct InternedNames {
     enum Table {
         case accounts
@@ -104,7 +104,7 @@ struct InternedNames {
 
     // MARK: - Things
 
-    /// What a waiting mark calls what its thing belongs to.
+    /// The account and entity that a waiting mark has for its thing.
     struct Owner {
         let account: Int64
         let entity: String

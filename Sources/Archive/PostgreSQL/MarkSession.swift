@@ -8,7 +8,7 @@ final class MarkSession {
     static let askMilliseconds: UInt64 = 5_000
     /// Marks have the time of the node that made them. It may differ from the server's by this much, delays included.
     static let marginMilliseconds: Int64 = 60_000
-    /// Read in one statement, which has the session's time.
+    /// The rows of one statement, whose time is limited by the session.
     static let rowsOfStep = 1_000
 
     private let session: Session
@@ -17,7 +17,7 @@ final class MarkSession {
     private let rowsOfStep: Int
     /// Monotonic, in ms.
     private var askedAt: UInt64 = 0
-    /// Which of the session's connections has been asked.
+    /// The session's connection that sent the last query.
     private var connections = 0
     /// The server's time at its last answer; nil: it never answered, and no mark can be missed.
     private var heardAt: Int64?
@@ -58,7 +58,7 @@ final class MarkSession {
         var messages: [MarkMessage] = []
         for row in 0..<rows.count {
             let thing = rows.isNull(row, 3) ? nil : ReadMark.Thing(entity: rows.text(row, 3), id: rows.text(row, 4))
-            // Not below the event's own id, whose last bits no table has.
+            // Not below the event's own id, whose last bits are in no table.
             let id = try EventKey(stored: rows.bytes(row, 5)).id(check: .max)
             messages.append(
                 MarkMessage(
@@ -97,7 +97,7 @@ struct MissedMarks {
         }
     }
 
-    /// Behind which row.
+    /// The row behind which reading goes on.
     struct Position: Equatable {
         /// In ms.
         let since: Int64
@@ -119,14 +119,13 @@ struct MissedMarks {
 
     /// What is read now.
     private var step: Step?
-    /// Since when marks were missed again meanwhile: they are read once more from there, when all is read.
+    /// The moment since which marks were missed again meanwhile: they are read from there when all is read.
     private var later: Int64?
 
     /// What is to be read next.
     var next: Step? { step }
 
-    /// What was marked since a moment may have been missed. A connection that is cut again and again does not hold up what is
-    /// being read.
+    /// Marks since a moment may have been missed. A connection that is cut again and again does not delay what is being read.
     mutating func add(since moment: Int64) {
         guard step != nil else { return begin(moment) }
         later = min(later ?? moment, moment)

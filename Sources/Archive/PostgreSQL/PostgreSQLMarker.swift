@@ -65,7 +65,7 @@ final class PostgreSQLMarker {
         return .done(outcome)
     }
 
-    /// Why an event that has to be there is not; nil: it is.
+    /// Why an event that has to be stored is not; nil: it is.
     private func refusal(
         _ id: ArchiveID, _ key: EventKey, _ account: Account, _ connection: Connection
     ) throws -> MarkOutcome? {
@@ -138,7 +138,7 @@ final class PostgreSQLMarker {
 
     private static let tell = "SELECT pg_notify(convert_from($1::bytea, 'UTF8'), convert_from($2::bytea, 'UTF8'))"
 
-    /// Other nodes get it when this transaction is committed, and never without it.
+    /// Other nodes receive it when this transaction is committed, and never without it.
     private func notify(_ message: MarkMessage, _ connection: Connection) throws {
         let payload = message.payload(from: sender)
         precondition(payload.utf8.count <= MarkMessage.maximumPayloadBytes, "names are bounded")

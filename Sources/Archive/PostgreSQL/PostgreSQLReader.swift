@@ -105,7 +105,7 @@ final class PostgreSQLReader {
         let people = try connection.run(PostgreSQLQuery.person, [.integer(account), .text(query.person)])
         if people.count > 0 { (person, everything) = (people.integer(0, 0), EventKey(stored: people.bytes(0, 1))) }
         let horizon = EventKey(keptFrom: try horizon(connection))
-        /// What lies up to there is read.
+        /// Everything up to this key is read.
         let read = max(horizon, everything)
         let counts = try connection.run(
             PostgreSQLQuery.unreadThings, [.integer(account), .bytes(read.bytes), .integer(person)])

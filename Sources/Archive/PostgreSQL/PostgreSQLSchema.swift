@@ -1,15 +1,15 @@
 import LiveUpdates
 import PostgreSQL
 
-/// The tables of an archive in PostgreSQL, and whose they are.
+/// The tables of an archive in PostgreSQL, and the check of their owner.
 ///
 /// As in SQLite, each text is stored once, and events are rows of numbers and ``EventKey``s. Texts are bytea. They are compared
 /// by their bytes whatever the database's encoding and collation, and may hold what PostgreSQL's text may not.
 enum PostgreSQLSchema {
-    /// The oldest server that has what a session asks for.
+    /// The oldest server that has all settings of a session.
     static let oldestServer = 150_000
 
-    /// Statements that move the tables on by one version each. What was released is never changed.
+    /// The statements from each version of the tables to the next. A released step is never changed.
     static let steps: [[String]] = [first, second, marksByTime, logs, erasuresAhead, vacuums]
     static var version: Int64 { Int64(steps.count) }
 
@@ -49,7 +49,7 @@ enum PostgreSQLSchema {
         """,
         "CREATE INDEX livegate_events_thing ON livegate_events (thing, key)",
         "CREATE INDEX livegate_events_early ON livegate_events (stream, arrival) WHERE arrival IS NOT NULL",
-        // What they have read of everything.
+        // The key: what a person has read of everything.
         """
         CREATE TABLE livegate_people (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, account bigint NOT NULL,
         name bytea NOT NULL, key bytea NOT NULL, since bigint NOT NULL, UNIQUE (account, name))
@@ -109,14 +109,14 @@ enum PostgreSQLSchema {
         try connection.command(session + "; SET statement_timeout = \(statementMilliseconds)")
     }
 
-    /// Makes the tables, or moves them on; refuses another's. What needs no change is not written.
+    /// Makes the tables, or upgrades them; refuses those of another server. It writes only if something changes.
     static func open(_ connection: Connection, server: String) throws {
         if try version(connection) < version {
             connection.statementMilliseconds = stepMilliseconds
             defer { connection.statementMilliseconds = nil }
             try connection.transaction {
                 try connection.command("SET LOCAL statement_timeout = \(stepMilliseconds)")
-                // One node at a time, and the others find it done.
+                // One node at a time does this, and the others find it done.
                 _ = try connection.run("SELECT pg_advisory_xact_lock($1)", [.integer(LockKey.schema)])
                 let found = try version(connection)
                 if found == 0 {
@@ -138,14 +138,14 @@ enum PostgreSQLSchema {
         }
     }
 
-    /// Refuses tables of another version, and none.
+    /// Refuses tables of another version, and missing tables.
     static func check(_ connection: Connection) throws {
         guard try version(connection) == version else {
             throw ArchiveError.unavailable("it has no tables of this Livegate: start a node of it first")
         }
     }
 
-    /// By a table that is locked for it: to_regclass would answer from what the session knew before it waited for another node.
+    /// Reads a table under a lock: to_regclass would answer from what the session knew before it waited for another node.
     private static let isThere = """
         SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'livegate_schema' AND pg_table_is_visible(oid))
         """
@@ -160,13 +160,13 @@ enum PostgreSQLSchema {
     }
 }
 
-/// What advisory locks of a database are called. Archives of two servers in one database do not disturb each other.
+/// The names of advisory locks of a database. Archives of two servers in one database do not disturb each other.
 struct LockKey {
     static let schema = hash("livegate schema")
 
     let server: String
 
-    /// Shared by all that makes rows that others point to, alone for what deletes such rows.
+    /// Shared while making rows that others point to, exclusive while deleting such rows.
     var structure: Int64 { Self.hash("structure \(server)") }
     var sweep: Int64 { Self.hash("sweep \(server)") }
     var erasure: Int64 { Self.hash("erasure \(server)") }

@@ -26,7 +26,7 @@ extension PostgreSQLWriter {
     }
 
     private func places(_ partitions: [ArchivePartition], _ connection: Connection) throws -> [ClaimedPartition] {
-        // Asked also where there is none: whether the session lives has to be known.
+        // This query runs even for no partition: it shows whether the session lives.
         let rows = try connection.run(
             """
             SELECT k.place, p.next, p.stamp, p.log FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY
@@ -49,8 +49,8 @@ extension PostgreSQLWriter {
 /// Whether a connection has a session of the server for itself. A pool may give sessions to transactions (PgBouncer's
 /// `pool_mode = transaction`). Then locks, prepared statements and messages of other nodes would belong to other connections.
 enum SessionProbe {
-    /// Asks for the session twice, and between the two another connection keeps one: a pool that has given its session back
-    /// gives that one away.
+    /// Asks for the session twice, while another connection holds one in between. A pool that has got its session back gives it
+    /// to that connection.
     ///
     /// - Throws: ``ArchiveError/pooled`` where it is another one.
     static func check(_ make: () -> Session) throws {

@@ -2,7 +2,7 @@ import LiveUpdates
 import PostgreSQL
 
 extension PostgreSQLWriter {
-    /// Whether this node erases now: of several that are asked to, one deletes and counts all, and the others find nothing.
+    /// Whether this node erases now: of several nodes that try, one deletes and counts all, and the others find nothing.
     func beginErasing() throws -> Bool {
         try session.run { connection in
             try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(locks.erasure)]).bool(0, 0)
@@ -17,13 +17,13 @@ extension PostgreSQLWriter {
 
     /// One step of an erasure: some rows, in one transaction. Returns what it has deleted, and whether there is more.
     ///
-    /// Each node that starts reads all erasures again: one that was done, and finds nothing, leaves the tables alone.
+    /// Each node that starts reads all erasures again. If one was done and finds nothing, the tables stay as they are.
     func erase(_ account: Account, until moment: Int64) throws -> (counts: ErasureCounts, more: Bool) {
         try transaction(alone: true) { connection in
             try connection.command("SET LOCAL synchronous_commit = on")
             let isDone = try isErased(account, until: moment, connection)
             let step = try eraseRows(of: account, until: moment, connection)
-            // An account that is not there may have been, and have left copies of rows that were let go.
+            // A missing account may have existed, and left copies of rows that were swept.
             if !isDone || step.counts != ErasureCounts() {
                 // Written also where it is true already: a pass that begins now waits until these rows are gone.
                 _ = try connection.run("UPDATE livegate_archive SET to_overwrite = true")

@@ -132,7 +132,7 @@ extension PostgreSQLWriter {
         ).changes
     }
 
-    /// Deletes what of accounts holds nothing any more, up to the accounts themselves.
+    /// Deletes the empty parts of accounts, up to the accounts themselves.
     func deleteEmpty(_ accounts: [Int64], _ connection: Connection) throws {
         for sql in [
             """
@@ -158,7 +158,7 @@ extension PostgreSQLWriter {
 }
 
 extension ArchiveHorizon {
-    /// Of a database, while nodes run or not: each of them asks it for the horizon whenever it reads or writes.
+    /// For a database, whether nodes run or not: each of them reads the horizon there whenever it reads or writes.
     package static func ofDatabase(
         _ settings: PostgreSQLArchive.Settings, setBackTo stamp: Int64? = nil
     ) throws(ArchiveError) -> Self {

@@ -1,11 +1,11 @@
 import LiveUpdates
 import PostgreSQL
 
-/// Writes an archive in PostgreSQL on one session, which also holds the locks of the partitions that it writes: a session that
-/// is lost ends its transaction and frees them at once.
+/// Writes an archive in PostgreSQL on one session, which also holds the locks of the partitions that it writes. If the session
+/// is lost, its transaction ends and the locks are free at once.
 ///
-/// Nothing is remembered of what the tables hold: other nodes change them. Rows are found and written in sets, each in the
-/// order of its key, so that two nodes never wait for each other in a circle.
+/// It remembers nothing of the tables, since other nodes change them. Rows are found and written in sets, each in the order of
+/// its key, so that two nodes never wait for each other in a circle.
 final class PostgreSQLWriter {
     let session: Session
     let locks: LockKey
@@ -91,7 +91,7 @@ final class PostgreSQLWriter {
                 .byteStrings(order.map { events[$0].key.bytes }),
             ])
         if !things.made.isEmpty {
-            // Events that were there already, by another name.
+            // These events were stored already, for a thing of another name.
             _ = try connection.run(
                 "DELETE FROM livegate_things WHERE id = ANY($1) AND last = ''::bytea", [.integers(things.made)])
         }
@@ -104,7 +104,7 @@ final class PostgreSQLWriter {
         event.arrival < event.stamp ? event.arrival : none
     }
 
-    /// Rows that are there already stay; things go on to the newest of the others. All things are locked by then.
+    /// Existing rows stay; things advance to the newest of the other rows. All things are locked by then.
     private static let insert = """
         WITH stored AS (INSERT INTO livegate_events (stream, thing, type, arrival, key)
         SELECT k.stream, k.thing, k.type, nullif(k.arrival, \(none)), k.key

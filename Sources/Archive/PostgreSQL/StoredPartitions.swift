@@ -1,8 +1,8 @@
 import LiveUpdates
 import PostgreSQL
 
-/// How far the partitions of a batch are stored, locked until the transaction ends: of two nodes that both believe that they
-/// write one, the second finds what the first has stored.
+/// How far the partitions of a batch are stored, locked until the transaction ends. If two nodes both believe that they write
+/// one, the second finds what the first has stored.
 struct StoredPartitions {
     private struct Position {
         var next: Int64?
@@ -39,7 +39,7 @@ struct StoredPartitions {
         guard positions.count == partitions.count else { throw ArchiveError.corrupt("a position that is not kept") }
     }
 
-    /// The first offset of a run that is not stored, nil where all of it is; notes a gap before it, and the end of one.
+    /// The first offset of a run that is not stored, nil where all of it is. Notes a gap before it, and the end of one.
     mutating func begin(
         _ run: ArchiveBatch.Run, _ outcome: inout AppendOutcome, _ connection: Connection
     ) throws -> Int64? {
@@ -53,7 +53,7 @@ struct StoredPartitions {
             let names: [Parameter] = [.text(run.topic), .integer(Int64(run.partition))]
             if let since = step.gapSince {
                 outcome.gaps += 1
-                // One that is open already goes on.
+                // A gap that is open already is continued.
                 _ = try connection.run(
                     """
                     INSERT INTO livegate_gaps (topic, partition, first) SELECT $1, $2, $3 WHERE NOT EXISTS

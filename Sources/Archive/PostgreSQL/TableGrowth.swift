@@ -3,7 +3,7 @@ import PostgreSQL
 /// When the server has to count a table again. Plans depend on the size: if the server believes that a table is empty, they
 /// read all of it for each row. The server counts by itself too, a minute later.
 struct TableGrowth {
-    /// A table of fewer rows is read in no time.
+    /// A table of fewer rows is read fast enough.
     static let minimumRows: Int64 = 500
 
     private var added: Int64 = 0
@@ -35,7 +35,7 @@ final class TableSizes {
             [.text(table)])
         let known = found.count > 0 ? found.integer(0, 0) : 0
         guard growths[table, default: TableGrowth()].isOutdated(rows: known) else { return }
-        // Not behind a vacuum, which counts too.
+        // It does not wait for a vacuum, which counts too.
         try connection.command("ANALYZE (SKIP_LOCKED) \(table)")
     }
 }

@@ -18,7 +18,7 @@ struct VacuumPass: Equatable {
 
     var step: Step {
         guard next > 0 else { return isOwed ? .begin : .none }
-        // Of another version, which had more tables.
+        // The number is of another version, which had more tables.
         guard next <= Self.tables.count else { return .begin }
         return .vacuum(Self.tables[Int(next) - 1], next: next < Self.tables.count ? next + 1 : 0)
     }
@@ -31,7 +31,7 @@ extension VacuumPass {
     }
 }
 
-/// Vacuums what was erased, on a session of its own beside the one that writes, which is made when something was erased.
+/// Vacuums what was erased, on a session separate from the writer's. The connection is made when something was erased.
 final class PostgreSQLVacuumer {
     /// No vacuum lasts so long. If the server is gone, the network reports it sooner.
     static let vacuumMilliseconds: UInt64 = 86_400_000

@@ -7,7 +7,7 @@ struct LogLimits: Sendable {
         case none, checkpoint, wait, cut
     }
 
-    /// Above it the log is written into the file, beside the writer.
+    /// Above it the log is written into the file, concurrently with the writer.
     var checkpoint = 32 << 20
     /// Above it the writer waits until that is done, so that the log begins from its start again. It is then at most as long as
     /// this and one transaction. Its file keeps that size: to allocate it again cost a tenth of the writer's time.
@@ -23,8 +23,8 @@ struct LogLimits: Sendable {
     }
 }
 
-/// Keeps the write-ahead log of an archive short: writes it into the file on a thread of its own, while the writer is in its
-/// next transaction, so that one waits for the disk while the other works.
+/// Keeps the write-ahead log of an archive short. It writes the log into the file on a thread of its own, while the writer is
+/// in its next transaction. So one waits for the disk while the other works.
 ///
 /// SQLite begins the log from its start if all of it is in the file before a transaction begins. Where batch follows batch that
 /// never happens, so the writer waits for it now and then (``LogLimits``).
@@ -70,7 +70,7 @@ final class ArchiveLog: Sendable {
             try? await checkpoint()
         case .cut where mayWait:
             try? await checkpoint()
-            // Readers keep it for as long as they read: then the next call tries again.
+            // While there are readers the log cannot be cut: then the next call tries again.
             _ = try? await writer.run { try $0.database.cutLog(waitingMilliseconds: 50) }
         case .checkpoint, .wait, .cut:
             guard !isCheckpointing.exchange(true, ordering: .relaxed) else { return }
@@ -102,7 +102,7 @@ final class ArchiveLog: Sendable {
     /// Writes the part of the log into the file that has no readers.
     func fileLog() async { try? await checkpoint() }
 
-    /// Until ``release()`` no checkpoint is made here: the writer makes one that may not be refused for another one.
+    /// Until ``release()`` no checkpoint is made here: the writer makes one, which another checkpoint must not block.
     func hold() async {
         isHeld.store(true, ordering: .relaxed)
         // Behind the one that is being made.

@@ -18,7 +18,7 @@ extension ArchiveReader {
         guard let account = try number(of: query.account) else { return page }
         let (person, everything) = try person(query.person, in: account)
         let horizon = EventKey(keptFrom: try self.horizon)
-        /// What lies up to there is read.
+        /// Everything up to this key is read.
         let read = max(horizon, everything)
         page.unreadThings = try unreadThings(of: account, person, since: read)
         let limit = min(max(1, query.limit), PageQuery.maximumLimit)

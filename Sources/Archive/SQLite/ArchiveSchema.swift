@@ -1,7 +1,7 @@
 import LiveUpdates
 import SQLite
 
-/// The tables of an archive in SQLite, and whose a file is.
+/// The tables of an archive in SQLite, and the check of a file's owner.
 ///
 /// Each text is stored once, in the tables of accounts, streams, types, things, people and waiting marks. Events and marks are
 /// rows of numbers and ``EventKey``s. A stream is what one account has of one entity. Pages read streams in the order of keys
@@ -30,7 +30,7 @@ enum ArchiveSchema {
         """,
         "CREATE UNIQUE INDEX things_name ON things (stream, name)",
         "CREATE INDEX things_last ON things (stream, last)",
-        // What they have read of everything.
+        // The key: what a person has read of everything.
         """
         CREATE TABLE people (id INTEGER PRIMARY KEY, account INTEGER NOT NULL, name TEXT NOT NULL, key BLOB NOT NULL,
         since INTEGER NOT NULL) STRICT
@@ -91,8 +91,8 @@ enum ArchiveSchema {
         ],
     ]
 
-    /// Prepares a connection that writes; makes the tables of a new file. So much of the log's file is kept when the log
-    /// begins from its start again.
+    /// Prepares a connection that writes; makes the tables of a new file. `keptLogBytes` of the log's file are kept when the
+    /// log begins from its start again.
     static func openForWriting(
         _ database: Database, path: String, server: String, cacheBytes: Int, keptLogBytes: Int
     ) throws {
@@ -188,7 +188,7 @@ extension ArchiveError {
             case 13: .full
             // A row that an index does not know, or a type that its column forbids: every value was checked before.
             case 19, 20: .corrupt(error.message)
-            // The statements are the program's own, and the schema was checked: a table is missing in a damaged file alone.
+            // The statements are the program's own, and the schema was checked: only a damaged file lacks a table.
             case 1 where error.message.hasPrefix("no such"): .corrupt(error.message)
             // The file is shorter than its pages (SQLITE_IOERR_SHORT_READ).
             case 10 where error.code == 522: .corrupt(error.message)

@@ -10,7 +10,7 @@ extension ArchiveWriter {
 
     /// One step of an erasure: at most so many rows, in one transaction. Returns what it has deleted, and whether there is more.
     ///
-    /// Each node that starts reads all erasures again: one that was done, and finds nothing, leaves the file's bytes alone.
+    /// Each node that starts reads all erasures again. If one was done and finds nothing, the file's bytes stay as they are.
     func erase(_ account: Account, until moment: Int64) throws -> (counts: ErasureCounts, more: Bool) {
         marksDeleted = 0
         var counts = ErasureCounts()

@@ -19,7 +19,7 @@ extension ArchiveWriter {
         setHorizon(stamp)
     }
 
-    /// One step. False: the pass is over, and nothing is left that was let go before it began.
+    /// One step. False: the pass is over, and everything is deleted that was no longer kept when it began.
     func sweep() throws -> Bool {
         var position = swept
         let isOver = try transaction {
@@ -30,7 +30,7 @@ extension ArchiveWriter {
             return try sweepAccounts(&position)
         }
         swept = isOver ? SweepPosition() : position
-        // What was deleted may not be used by its number.
+        // Numbers of deleted rows must not be used.
         forget()
         return !isOver
     }

@@ -34,7 +34,7 @@ extension ArchiveWriter {
         }
     }
 
-    /// Why an event that has to be there is not; nil: it is.
+    /// Why an event that has to be stored is not; nil: it is.
     private func refusal(_ id: ArchiveID, _ key: EventKey, _ account: Account) throws -> MarkOutcome? {
         let isStored = try first(
             """

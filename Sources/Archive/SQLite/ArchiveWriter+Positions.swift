@@ -1,9 +1,9 @@
 import LiveUpdates
 import SQLite
 
-/// How far partitions are stored, and what is missing before it goes on.
+/// How far partitions are stored, and the gaps before that.
 extension ArchiveWriter {
-    /// Each of these, with where it goes on: a file has one writer.
+    /// All of these, each with its next offset: a file has one writer.
     func claim(_ partitions: [ArchivePartition]) throws -> [ClaimedPartition] {
         try partitions.map { partition in
             var claimed = ClaimedPartition(partition, next: nil)
@@ -20,7 +20,7 @@ extension ArchiveWriter {
         }
     }
 
-    /// The first offset of a run that is to be stored, nil where all of it is; notes a gap before it, and the end of one.
+    /// The first offset of a run that is to be stored, nil where all of it is. Notes a gap before it, and the end of one.
     func beginning(
         of run: ArchiveBatch.Run, _ outcome: inout AppendOutcome
     ) throws -> (offset: Int64, keepsPosition: Bool)? {
@@ -36,7 +36,7 @@ extension ArchiveWriter {
         guard let start = step.start else { return nil }
         if let since = step.gapSince {
             outcome.gaps += 1
-            // One that is open already goes on.
+            // A gap that is open already is continued.
             try database.run(
                 """
                 INSERT INTO gaps (topic, partition, first, last) SELECT ?1, ?2, ?3, NULL WHERE NOT EXISTS

@@ -3,7 +3,7 @@ import SQLite
 
 /// Writes an archive's file on one connection: all of a call or nothing.
 ///
-/// It knows the numbers of what it met last, so that most events cost no look-up.
+/// It remembers numbers that it used before, so that most events cost no look-up.
 final class ArchiveWriter {
     struct Thing {
         let number: Int64
