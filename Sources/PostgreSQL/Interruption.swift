@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Ends what waits for a server, from any thread, within ``sliceMilliseconds``. It stays.
+/// Ends all waits for a server, from any thread, within ``sliceMilliseconds``. It cannot be reset.
 package final class Interruption: Sendable {
     static let sliceMilliseconds: UInt64 = 100
 

@@ -44,9 +44,9 @@ struct ConnectionHandle: ~Copyable {
 
 /// A session with a server of PostgreSQL.
 ///
-/// Every call waits for the server, so it belongs to a thread of its own. libpq itself is never waited in: each wait ends by the
-/// deadline or an ``Interruption``, also where the server is stopped or the network is gone. After that the connection is of
-/// no use any more (``isUsable``).
+/// Every call waits for the server, so it belongs to a thread of its own. No call waits within libpq: each wait ends by the
+/// deadline or an ``Interruption``, even if the server is stopped or the network is gone. After that the connection cannot be
+/// used any more (``isUsable``).
 package final class Connection {
     /// More texts of statements than a program has.
     static let maximumStatements = 256
@@ -62,7 +62,7 @@ package final class Connection {
     private var isBroken = false
     /// Names of prepared statements, by their texts.
     private var statements: [String: String] = [:]
-    /// Monotonic, in ms: no wait goes on behind it.
+    /// Monotonic, in ms: no wait is longer.
     package var deadline: UInt64
     /// With it, each statement has a deadline of its own.
     package var statementMilliseconds: UInt64?
@@ -102,7 +102,7 @@ package final class Connection {
     /// Such as 150004 for 15.4.
     package var serverVersion: Int { unsafe Int(PQserverVersion(handle.pointer)) }
 
-    /// Whether the server has ended the session while nothing was asked of it.
+    /// Whether the server has ended the session between two statements.
     package var hasEnded: Bool {
         // Its last messages arrive before its end.
         while isUsable {
@@ -137,7 +137,7 @@ package final class Connection {
             value.append(to: &bytes)
             ends.append(bytes.count)
         }
-        // An empty value has to have an address too.
+        // An empty value needs an address too.
         bytes.append(0)
         let sent = unsafe bytes.withUnsafeBytes { buffer in
             var (pointers, lengths): ([UnsafePointer<CChar>?], [Int32]) = unsafe ([], [])

@@ -1,6 +1,6 @@
 import CPostgreSQL
 
-/// What PostgreSQL has refused, or why it cannot be asked.
+/// A refusal of PostgreSQL, or why it cannot be reached.
 package struct PostgreSQLError: Error, Equatable, CustomStringConvertible {
     /// Five characters (postgresql.org/docs/15/errcodes-appendix.html). Nil where the server has not sent them: there is no
     /// connection, or no answer arrived in time.

@@ -3,7 +3,7 @@ package final class Session {
     package struct Settings: Sendable {
         /// A libpq URI.
         let uri: String
-        /// Asked for each connection: it may be another one by then.
+        /// Called for each connection: the password may have changed.
         let password: @Sendable () throws(PostgreSQLError) -> String?
         /// How long connecting may last, and a call of ``Session/run(_:)`` where statements have no limit of their own.
         let milliseconds: UInt64
@@ -31,12 +31,12 @@ package final class Session {
     private let settings: Settings
     private let interruption: Interruption
     private let prepare: (Connection) throws -> Void
-    /// How many were made: what the one before held is gone with the next.
+    /// How many were made: with a new one everything is gone that the one before held.
     package private(set) var connections = 0
     private var connection: Connection?
     private var failure: (error: any Error, at: UInt64)?
 
-    /// - Parameter prepare: what each new connection is for.
+    /// - Parameter prepare: prepares each new connection.
     package init(
         _ settings: Settings, interruption: Interruption, prepare: @escaping (Connection) throws -> Void
     ) {
@@ -45,7 +45,7 @@ package final class Session {
         self.prepare = prepare
     }
 
-    /// Does something on the connection, which is closed where it was lost or did not answer.
+    /// Runs `body` on the connection, which is closed where it was lost or did not answer.
     package func run<Value>(_ body: (Connection) throws -> Value) throws -> Value {
         let deadline = Connection.now + settings.milliseconds
         let connection = try opened(by: deadline)

@@ -7,7 +7,7 @@ import Locks
     import Darwin
 #endif
 
-/// Files of whose deleted rows no byte is left in a page.
+/// Keeps the pages of files free of bytes of deleted rows.
 ///
 /// `PRAGMA secure_delete` overwrites rows that are deleted, and pages that are freed. But where SQLite moves rows from page to
 /// page, their bytes stay in the unallocated space of the old page. It is between the page's array of cell pointers and its
@@ -19,7 +19,7 @@ enum CleanPages {
     /// The system's own methods for files (sqlite.org/vfs.html), except those that read and write.
     static let vfs = "livegate-clean"
 
-    /// SQLite's answer to the registration of ``vfs``, which the first use makes.
+    /// SQLite's answer to the registration of ``vfs``, which happens at the first use.
     static let registration: Int32 = {
         guard let system = unsafe sqlite3_vfs_find(nil) else { return SQLITE_ERROR }
         let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -32,7 +32,7 @@ enum CleanPages {
         return unsafe sqlite3_vfs_register(own, 0)
     }()
 
-    /// The bytes of a page that belong to no row; nil: it is no page that has texts, or it is damaged.
+    /// The bytes of a page that belong to no row; nil: the page has no texts, or is damaged.
     ///
     /// A page without a type of its own is never mistaken for one with rows. Overflow and free pages begin with a page's
     /// number, which is below 2^25 (256 GB of 8,192 bytes each). Those of auto-vacuum begin with a 5, or with a 2 and four
@@ -45,9 +45,9 @@ enum CleanPages {
         func number(at offset: Int) -> Int { Int(page[header + offset]) << 8 | Int(page[header + offset + 1]) }
         let cells = number(at: 3)
         switch page[header] {
-        // Of an index, with pages below it, and at least one row between them.
+        // An inner page of an index, with at least one row.
         case 2 where cells > 0: headerBytes = 12
-        // Of an index or a table, with its rows. Above those of a table are numbers alone, in pages that begin with a 5.
+        // A leaf of an index or a table, with its rows. Inner pages of a table begin with a 5, and have only numbers.
         case 10, 13: headerBytes = 8
         default: return nil
         }
@@ -72,7 +72,7 @@ enum CleanPages {
             return SQLITE_CANTOPEN
         }
         let code = unsafe open(system, path, file, flags, opened)
-        // Not the log: it is written by frames, and begins again from its start.
+        // Not for the log: it is written by frames, and begins again from its start.
         guard code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let file = unsafe file,
             let methods = unsafe file.pointee.pMethods
         else { return code }
@@ -136,7 +136,7 @@ enum CleanPages {
         }
     }
 
-    /// Of a whole page: SQLite reads and writes a file by pages, but for some bytes of its header.
+    /// The space in a whole page: SQLite reads and writes a file by pages, except for some bytes of its header.
     private static func space(of bytes: UnsafeRawPointer, _ count: Int32, _ offset: Int64) -> Range<Int>? {
         guard count > 0, offset % Int64(count) == 0 else { return nil }
         let page = unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: Int(count))
@@ -146,7 +146,7 @@ enum CleanPages {
 }
 
 extension Database {
-    /// What ``cleanPages(from:)`` reads in one call.
+    /// The pages that ``cleanPages(from:)`` reads in one call.
     package static let pagesOfStep = 64
 
     /// sqlite.org/walformat.html#locks: only the holder of this lock writes the log into the file.
@@ -169,7 +169,7 @@ extension Database {
             let end = min(pages, first + Self.pagesOfStep)
             if first < end { try check(unsafe clean(file, methods, first..<end, pageBytes: Int(pageBytes))) }
             guard end >= pages else { return end }
-            // Also what was overwritten by a process before this one.
+            // This includes pages that an earlier process has overwritten.
             try check(unsafe sync(file, SQLITE_SYNC_NORMAL))
             return nil
         }

@@ -7,7 +7,7 @@ import Locks
     import Darwin
 #endif
 
-/// What SQLite has refused.
+/// A refusal of SQLite.
 package struct SQLiteError: Error, Equatable, CustomStringConvertible {
     /// The extended result code: `SQLITE_BUSY` is 5, `SQLITE_NOTADB` 26 (sqlite.org/rescode.html).
     package let code: Int32
@@ -39,7 +39,7 @@ struct DatabaseHandle: ~Copyable {
         let code = unsafe sqlite3_open_v2(path, &opened, mayCreate ? flags | SQLITE_OPEN_CREATE : flags, vfs)
         guard code == SQLITE_OK, let pointer = unsafe opened else {
             let reason = unsafe String(cString: sqlite3_errmsg(opened))
-            // There is something to be closed after most failures too.
+            // After most failures there is a handle to close, too.
             unsafe _ = sqlite3_close_v2(opened)
             throw SQLiteError(code: code, message: "cannot open \(path): \(reason)", statement: nil)
         }
@@ -87,7 +87,7 @@ package final class Database {
 
     let handle: DatabaseHandle
     private let path: String
-    /// As far as ``countLogPages()`` was called.
+    /// Counted only after a call of ``countLogPages()``.
     package let logPages = LogPages()
     /// What ``prepared(_:)`` has made, by its text.
     var statements: [String: PreparedStatement] = [:]
@@ -130,7 +130,7 @@ package final class Database {
         return rows
     }
 
-    /// Does all of it or nothing: what throws, and a process that dies, leave the file as it was.
+    /// Does all of it or nothing: an error, or the end of the process, leaves the file as it was.
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         precondition(unsafe sqlite3_get_autocommit(handle.pointer) != 0, "a transaction in a transaction")
         try execute("BEGIN IMMEDIATE")

@@ -47,7 +47,7 @@ private final class JobQueue: @unchecked Sendable {
         unsafe pthread_mutex_unlock(mutex)
     }
 
-    /// Waits for jobs; none: it was stopped, and nothing is left.
+    /// Waits for jobs. Empty: it was stopped, and no jobs are left.
     func take() -> [Job] {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -59,7 +59,7 @@ private final class JobQueue: @unchecked Sendable {
 
 /// A thread of its own for an actor that waits for the disk, so that no event loop and no thread of Swift's pool does.
 ///
-/// It ends with the last reference to it.
+/// The thread ends with the last reference to this object.
 package final class DatabaseThread: SerialExecutor {
     private let queue = JobQueue()
 
@@ -104,7 +104,7 @@ package final class DatabaseThread: SerialExecutor {
     }
 }
 
-/// A value that is used on a thread of its own, such as a database with what is known of it.
+/// A value that is used on a thread of its own, such as a database with its cache.
 package actor ThreadBound<Value> {
     private let thread: DatabaseThread
     private var value: Value?
@@ -119,7 +119,7 @@ package actor ThreadBound<Value> {
         value = try make()
     }
 
-    /// Does something with the value. Nil: there is none, or no longer.
+    /// Runs `body` with the value. Nil: there is none, or no longer.
     package func run<Result: Sendable>(_ body: @Sendable (Value) throws -> Result) throws -> Result? {
         guard let value else { return nil }
         return try body(value)

@@ -78,7 +78,7 @@ package final class PreparedStatement {
     /// Runs it to its end.
     package func run() throws(SQLiteError) { while try step() {} }
 
-    /// Leaves the rows that are not read, and with them what is locked. Values stay.
+    /// Drops the rows that are not read, and releases their locks. Bound values stay.
     package func reset() {
         unsafe _ = sqlite3_reset(pointer)
         refusal = SQLITE_OK
