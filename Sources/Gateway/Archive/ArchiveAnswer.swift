@@ -4,7 +4,7 @@ import LiveUpdates
 
 /// The bodies of the archive's answers, made on the thread that has read the store.
 enum ArchiveAnswer {
-    /// - Parameter positions: of its snapshot; nil where the page cannot hold the newest event.
+    /// - Parameter positions: of the page's snapshot; nil where the page cannot have the newest event.
     static func body(_ page: EventPage, at positions: [PartitionPosition]?) -> ArchiveBody {
         var bytes = Array("{\"events\":[".utf8)
         bytes.reserveCapacity(64 + 192 * page.events.count)
@@ -33,7 +33,7 @@ enum ArchiveAnswer {
         return ArchiveBody(start: bytes, end: [UInt8(ascii: "}")], positions: positions)
     }
 
-    /// Everything but the brace that ends it.
+    /// Everything except the closing brace.
     private static func append(_ event: PagedEvent, to bytes: inout [UInt8]) {
         WireMessage.append(event.event, at: nil, ts: event.id.stamp, aid: event.id, to: &bytes)
         bytes.removeLast()

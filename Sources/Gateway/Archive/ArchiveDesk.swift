@@ -15,7 +15,7 @@ import Synchronization
 /// the account, or none at all. So the page holds exactly what is before them. Then ingest makes the cursor of these positions
 /// (``History/snapshotCursor(account:positions:now:)``), which gives exactly the rest.
 final class ArchiveDesk: Sendable {
-    /// Asked of the store at once: more than it has threads.
+    /// Calls of the store at once: more than it has threads.
     static let maximumCalls = 16
 
     private struct State {
@@ -61,7 +61,7 @@ final class ArchiveDesk: Sendable {
 
     // MARK: - Questions
 
-    /// Asks. From any thread; the answer may have been posted when this returns.
+    /// Adds a question. From any thread; the answer may have been posted when this returns.
     func ask(_ question: ArchiveQuestion) {
         let refusal: ArchiveReply? = state.withLock { state in
             guard state.store != nil else { return .notReady }
@@ -86,7 +86,7 @@ final class ArchiveDesk: Sendable {
         outlet?.post(.archive(question.connection, reply))
     }
 
-    /// Asks the store as much as may be asked at once.
+    /// Sends questions to the store, up to the limit of calls.
     private func goOn() {
         while let (item, store, number) = next() {
             Task {
@@ -149,7 +149,7 @@ final class ArchiveDesk: Sendable {
         for outlet in state.withLock({ $0.outlets }) { outlet.post(.read(notice)) }
     }
 
-    /// By the names that cursors have. Topics that are not read are left out.
+    /// Positions with the names that cursors use. Topics that are not read are left out.
     private func named(_ stored: [StoredPosition]) -> [PartitionPosition] {
         stored.compactMap { position in
             guard let topic = topics.firstIndex(where: { $0.isBytewiseEqual(to: position.topic) }) else { return nil }

@@ -24,7 +24,7 @@ struct ArchiveKeeping {
     var mustOverwrite = false
     /// An attempt to overwrite is running.
     private(set) var isOverwriting = false
-    /// When the first of the attempts began that failed one after the other.
+    /// When the first of a series of failed attempts began.
     private var overwriteFailsSince: UInt64?
     /// When the running attempt began.
     private var overwriteBegan: UInt64 = 0
@@ -129,7 +129,7 @@ extension ArchiveFeeder {
             throw error
         }
         if !keeping.hasBegun {
-            // By the process before this one, perhaps.
+            // Perhaps an earlier process has erased something.
             let isOwed = try await ask { store async throws(ArchiveError) in try await store.isToBeOverwritten() }
             keeping.mustOverwrite = keeping.mustOverwrite || isOwed
             keeping.hasBegun = true
@@ -160,7 +160,7 @@ extension ArchiveFeeder {
     private func overwrite(_ store: any ArchiveStore) async {
         var found: ArchiveError?
         do throws(ArchiveError) { try await store.overwrite() } catch { found = error }
-        // One that was opened since remembers for itself.
+        // A store that was opened since remembers it itself.
         guard store === self.store else { return }
         overwriting = nil
         endOverwriting(found)

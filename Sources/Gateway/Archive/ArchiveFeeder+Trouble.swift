@@ -2,7 +2,7 @@ import Archive
 import GatewaySettings
 import Reactor
 
-/// Opening the store, and what is done about its errors.
+/// Opens the store, and handles its errors.
 extension ArchiveFeeder {
     func open(_ server: String) async {
         do throws(ArchiveError) {
@@ -19,7 +19,7 @@ extension ArchiveFeeder {
         }
     }
 
-    /// The store has done what it was asked for.
+    /// A call of the store has succeeded.
     func recover(hasStored: Bool) {
         let waitsSince = feed.waitsSince(ofAll: true)
         // If a node holds no partition, another one has to store what waits: it is well as soon as its questions are.
@@ -87,12 +87,12 @@ extension ArchiveFeeder {
 
 /// When a file was set aside.
 struct DamagedFiles {
-    /// Between two files: a disk that damages each of them is not filled with them, nor Kafka read over and over.
+    /// The time between two files: so a disk that damages each of them is not filled, nor Kafka read over and over.
     static let pauseMilliseconds: UInt64 = 60_000
 
     private var lastAt: UInt64?
 
-    /// Nil: a file may be set aside now, and is. Otherwise from when on one may be. Monotonic, in ms.
+    /// Nil: a file may be set aside now, and counts as set aside. Otherwise the moment from which one may be. Monotonic, in ms.
     mutating func begin(now: UInt64) -> UInt64? {
         if let lastAt, now < lastAt + Self.pauseMilliseconds { return lastAt + Self.pauseMilliseconds }
         lastAt = now
@@ -104,7 +104,7 @@ extension ArchiveStoreSetting {
     /// Whether several nodes write into it, each some of the partitions.
     var isShared: Bool { if case .postgresql = self { true } else { false } }
 
-    /// As an operator knows it.
+    /// The store's name for an operator.
     var text: String {
         switch self {
         case .off: ""

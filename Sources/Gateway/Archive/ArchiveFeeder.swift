@@ -42,7 +42,7 @@ actor ArchiveFeeder {
     var feed: ArchiveFeed
     var store: (any ArchiveStore)?
     var server: String?
-    /// Nothing is asked of the store before; monotonic, in ms.
+    /// The store is not called before this moment; monotonic, in ms.
     var retryAt: UInt64 = 0
     var trouble = StoreTrouble()
     var damage = DamagedFiles()
@@ -55,7 +55,7 @@ actor ArchiveFeeder {
     var erasures = PendingErasures()
     var keeping = ArchiveKeeping()
     var overwriting: Task<Void, Never>?
-    /// What has ended it.
+    /// The error that ended it.
     var overwriteError: ArchiveError?
     /// For stores without a clock of their own.
     var clock = KeepClock(steady: ArchiveFeeder.now)
@@ -132,11 +132,11 @@ actor ArchiveFeeder {
         access.setTrouble(why)
     }
 
-    /// Does what there is to do.
+    /// One pass over all tasks.
     private func pass() async {
         receive()
         guard let server, Self.now >= retryAt else { return }
-        // What was erased while the node was away is known by then.
+        // By then all erasures are known that were written while the node was away.
         guard readiness.hasReadControl else { return say("the control topic is not read yet") }
         if store == nil { await open(server) }
         guard store != nil else { return }
@@ -246,7 +246,7 @@ actor ArchiveFeeder {
         isReading = isReading || start(behind, reader, isReading: true)
     }
 
-    /// False: there is nothing to be done.
+    /// False: there is no work.
     private func start(_ work: BehindReader.Work, _ reader: LoopBound<BehindReader>, isReading: Bool) -> Bool {
         guard !work.isEmpty else { return false }
         var work = work

@@ -63,7 +63,7 @@ struct ArchiveLines {
         return nil
     }
 
-    /// It is answered. Returns whether it is still awaited.
+    /// The question is answered. Returns whether it is still awaited.
     mutating func end(_ item: Item) -> Bool {
         guard isAwaited(item) else { return false }
         forget(Asker(item.question))

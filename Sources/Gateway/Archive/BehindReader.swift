@@ -19,7 +19,7 @@ final class BehindReader {
         var behind: [ArchiveFeed.Behind] = []
         /// What is stamped before is not kept; since 1970, in ms.
         var keptFrom: Int64 = 0
-        /// Whether the broker is the one within librdkafka, which knows no times.
+        /// Whether the broker is the one within librdkafka, which cannot search by time.
         var isEmbedded = false
 
         var isEmpty: Bool { questions.isEmpty && behind.isEmpty }
@@ -89,7 +89,7 @@ final class BehindReader {
 
     // MARK: - Where partitions go on
 
-    /// Asks until one does not answer: the others are asked in the next call, before it.
+    /// Asks leaders until one does not answer. The next call asks the others first.
     private func ask(_ work: Work, _ reader: RangeReader, _ answer: inout Answer) {
         let questions = Dictionary(work.questions.map { ($0.partition, $0) }) { first, _ in first }
         for name in turns.order(Array(questions.keys), now: Self.now) {

@@ -4,12 +4,12 @@ import HTTP
 import PostgreSQL
 import Reactor
 
-/// `livegate archive`: up to when the archive of the settings has let go of events, shown or set back.
+/// `livegate archive`: shows, or sets back, up to when the archive of the settings no longer keeps events.
 package enum HorizonRepair {
     package enum Failure: Error, Equatable {
-        /// The settings name none.
+        /// The settings name no archive.
         case noArchive
-        /// Nothing is changed: it is not before the horizon, which is this one.
+        /// Nothing is changed: the stamp is not before the horizon, which is this one.
         case notBack(String)
         /// What is wrong with the store, and what to check.
         case store(String)

@@ -9,7 +9,7 @@ struct KeepClock {
     /// The clock and a stamp agree if they are at most so far apart.
     static let agreementMilliseconds: Int64 = 3_600_000
 
-    /// Nil: nothing is known yet, so nothing is let go.
+    /// Nil: nothing is known yet, so everything is kept.
     private var time: Int64?
     /// Whether the node's clock has given it.
     private var isAgreed = false
@@ -19,7 +19,7 @@ struct KeepClock {
 
     /// The store is open.
     ///
-    /// - Parameter horizon: what it has let go of; −1: nothing.
+    /// - Parameter horizon: the stamp from which it keeps events; −1: it keeps everything.
     mutating func begin(horizon: Int64, keepMilliseconds: Int64, steady: UInt64) {
         pass(steady)
         guard horizon >= 0, !isAgreed else { return }

@@ -1,6 +1,6 @@
 import Archive
 
-/// What is wrong with the archive's store, and for how long nothing is asked of it: decided without a clock.
+/// What is wrong with the archive's store, and how long not to call it: decided without a clock.
 struct StoreTrouble {
     static let shortestPause: UInt64 = 250
     static let longestPause: UInt64 = 5_000
@@ -27,7 +27,7 @@ struct StoreTrouble {
         return refused != error
     }
 
-    /// All that was asked went well.
+    /// All calls of a pass succeeded.
     ///
     /// - Parameters:
     ///   - hasStored: something was written: only that shows that it can be.

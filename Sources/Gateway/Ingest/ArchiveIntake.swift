@@ -87,13 +87,13 @@ final class ArchiveIntake: Sendable {
 
     func ring() { ringer.yield() }
 
-    /// Nobody listens any more.
+    /// There is no consumer any more.
     func end() { ringer.finish() }
 }
 
-/// What was asked to be erased and is not yet.
+/// Erasures that were ordered and are not done yet.
 struct PendingErasures: Sendable {
-    /// Records. As many as the history remembers accounts; a store that is away for longer than that is filled again.
+    /// Records: as many as the history remembers accounts. A store that is away for longer is filled again.
     static let maximum = ArchiveFeed.maximumErasures
 
     /// Two records of one account stay separate: of each the store may know that it was read before, and when.
@@ -131,7 +131,7 @@ struct PendingErasures: Sendable {
     mutating func remove(_ record: Record) { entries[record] = nil }
 }
 
-/// Where ingest notes what it reads. Confined to its loop.
+/// Ingest notes here what it reads. Confined to its loop.
 final class ArchiveTap {
     let intake: ArchiveIntake
     private var recorder = RunRecorder()
@@ -168,7 +168,7 @@ final class ArchiveTap {
         }
     }
 
-    /// Hands on what was noted: one lock a wake.
+    /// Passes on what was noted: one lock a wake.
     func endWake() {
         guard !recorder.isEmpty else { return }
         intake.post(recorder.take())

@@ -1,9 +1,9 @@
 import Archive
 import LiveUpdates
 
-/// What a connection wants of the archive.
+/// A connection's question to the archive.
 struct ArchiveQuestion: Sendable {
-    /// At once, of all accounts together.
+    /// The limit for all accounts together.
     static let maximumWaiting = 1_000
 
     enum Wish: Sendable {
@@ -18,7 +18,7 @@ struct ArchiveQuestion: Sendable {
     let connection: ConnectionID
 }
 
-/// The body of an answer, but for the cursor that may be in it.
+/// The body of an answer, without the cursor that may be in it.
 struct ArchiveBody: Sendable {
     var start: [UInt8] = []
     /// What follows the cursor.
@@ -27,7 +27,7 @@ struct ArchiveBody: Sendable {
     var positions: [PartitionPosition]?
 }
 
-/// What a page was read from, for the cursor that belongs to it.
+/// The snapshot of a page, for the cursor that belongs to it.
 struct ArchiveSnapshot: Sendable {
     /// How far each partition was stored.
     let positions: [PartitionPosition]
@@ -36,7 +36,7 @@ struct ArchiveSnapshot: Sendable {
 }
 
 struct SnapshotAnswer: Sendable {
-    /// Empty where it would be refused, which counts as behind, or this node has not read so far.
+    /// Empty where it would be refused, which counts as behind, or where this node has not read so far.
     let cursor: CursorText
     /// Whether another page, read a moment later, may hold more: the store lacks what this node had read already.
     let isBehind: Bool
@@ -46,7 +46,7 @@ struct SnapshotAnswer: Sendable {
 
 /// The answer to a question.
 enum ArchiveReply: Sendable {
-    /// Of a 200.
+    /// The body of a 200.
     case body(ArchiveBody)
     /// The mark is stored.
     case marked

@@ -9,8 +9,8 @@ import Logging
 struct ClockWatch {
     private var last: (wall: Int64, monotonic: UInt64)?
 
-    /// By how many ms the clock was set since the last call, forward if above 0; nil where it was not, or by no more than the
-    /// clocks of nodes may differ. Both in ms: `wall` since 1970, `monotonic` since whenever.
+    /// By how many ms the clock was set since the last call, forward if above 0. Nil where it was not, or by no more than
+    /// clocks of nodes may differ. In ms: `wall` since 1970, `monotonic` since any start.
     mutating func shows(_ wall: Int64, monotonic: UInt64) -> Int64? {
         defer { last = (wall, monotonic) }
         guard let last else { return nil }

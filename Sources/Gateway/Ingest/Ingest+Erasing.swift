@@ -3,11 +3,11 @@ import LiveUpdates
 /// An order that nothing of an account from before a moment is to be kept.
 struct Erasure: Sendable {
     let account: Account
-    /// The record's time, by which it is known again; in ms since 1970, as all of these.
+    /// The record's time, which identifies it; in ms since 1970, as all of these.
     let stamp: Int64
     /// Its time, or when it was read if that was before.
     let moment: Int64
-    /// Until when the control topic may give the record again.
+    /// Until when the control topic may deliver the record again.
     let end: Int64
 }
 

@@ -1,7 +1,7 @@
 import LiveUpdates
 import Reactor
 
-/// Joins and reads: what the loops ask of the logs.
+/// Joins and reads: the loops' requests to the logs.
 extension Ingest {
     /// Returns the work of the answer's page, in events.
     func subscribe(_ subscriber: Subscriber, _ request: JoinRequest, now: UInt64) -> Int {
@@ -32,7 +32,7 @@ extension Ingest {
             guard let page = joiner.page else { preconditionFailure("a join asks for a page") }
             return resume(joiner.subscriber, at: position, floors, page)
         case .refused(let why): answer(joiner.subscriber, .refused(why))
-        // Too many wait, and nothing is known of the cluster.
+        // Too many wait, and the cluster is unknown.
         case .undecided: answer(joiner.subscriber, .refused(.epoch))
         }
         return 0
@@ -56,8 +56,8 @@ extension Ingest {
                 JoinAnswer(outcome: outcome, sequence: history.lastSequence, fresh: fresh)))
     }
 
-    /// Answers the joins whose doubts are over, and the reads for which this node has now read as far as another one: after a
-    /// wake, a metadata refresh or a probe.
+    /// After a wake, a metadata refresh or a probe: answers the joins that can be decided, and the reads for which this node
+    /// has now read as far as another one.
     ///
     /// `now` is monotonic, `wallClock` since 1970, both in milliseconds.
     func decide(now: UInt64, wallClock: Int64) {
@@ -110,7 +110,7 @@ extension Ingest {
         return work(of: page)
     }
 
-    /// The events of a page that was just read, and an eighth of each that its filter left out, which is what one costs.
+    /// The events of a page that was just read. An event that the filter left out counts an eighth, which is its cost.
     private func work(of page: PageAnswer) -> Int {
         guard case .page(let events, _, _) = page.answer else { return 0 }
         return events.count + (history.lastReadEvents - events.count) / 8
@@ -148,7 +148,7 @@ extension Ingest {
         serveSnapshots(now: now)
     }
 
-    /// Lets go of some of what is older than the retention. Bounded work; now and then.
+    /// Drops some of what is older than the retention. Bounded work; now and then.
     func sweep(wallClock: Int64) { history.sweep(now: wallClock) }
 
     func notify(_ state: SourceState) {

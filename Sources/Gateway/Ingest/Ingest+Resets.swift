@@ -67,7 +67,7 @@ extension Ingest {
 
     private func wasNotified(_ entry: SubscriptionTable.Entry) -> Bool { entry.resetsNotified == resets.count }
 
-    /// Makes the account's cursor: of the position of the reset, behind which it has had nothing yet.
+    /// Makes the account's cursor, at the position of the reset: the account got nothing behind that yet.
     private func gatherReset(of entry: SubscriptionTable.Entry) {
         entry.resetsNotified = resets.count
         let fresh = history.cursor(
@@ -108,11 +108,11 @@ struct ResetProgress {
     }
 }
 
-/// Logs of which records cannot be given any more.
+/// Logs whose records cannot be delivered any more.
 enum LostLogs {
     /// The topic was recreated: positions have lost their meaning.
     case topic(UInt16)
-    /// Records of the partition were lost before they were read. Positions in it mean what they meant; what follows some of
+    /// Records of the partition were lost before they were read. Its positions keep their meaning, but what follows some of
     /// them is no longer in the log.
     case partition(PartitionName)
 

@@ -2,13 +2,13 @@ import LiveUpdates
 import Logging
 import Reactor
 
-/// From records to the loops: decodes, maps, keeps the accounts' logs, and groups what one wake brought by account.
+/// Passes records to the loops: decodes and maps them, keeps the accounts' logs, and groups the events of a wake by account.
 ///
 /// Ingest is one serial queue, and it alone decides the order of things. It is the only writer and the only reader of the logs.
 /// A subscription is a message to it, and so is a request to read on. From its answer on, everything that concerns the account
 /// goes through the same mailbox and in the same order. That alone is why a join has neither a gap nor a duplicate.
 final class Ingest {
-    /// Where the events for one loop go.
+    /// The mailbox of one loop, for its events.
     struct Outlet {
         let mailbox: Mailbox<FanOutMessage>
         let backlog: LoopBacklog
@@ -31,7 +31,7 @@ final class Ingest {
         }
     }
 
-    /// What is kept of the past. Of no epoch until ``begin(_:)``.
+    /// The past that is kept. It has no epoch until ``begin(_:)``.
     let history: History
     let outlets: [Outlet]
     private let mapper: EventMapper
@@ -258,7 +258,7 @@ struct RecordOutcomes: Sendable {
     /// `reason` is nil for an event.
     mutating func count(_ reason: SkipReason?, topic: UInt16) {
         let index = Int(topic) * Self.perTopic + (reason.map { $0.index + 1 } ?? 0)
-        // A partition of no topic of ours is counted nowhere.
+        // A partition of an unknown topic is not counted.
         if index < counts.count { counts[index] += 1 }
     }
 

@@ -19,7 +19,7 @@ struct IngestAssembly: Sendable {
     let ready: @Sendable () -> Void
     let failure: @Sendable (GatewayError) -> Void
 
-    /// Only on the ingest loop. Answers what went wrong, or nil.
+    /// Only on the ingest loop. Returns the error, or nil.
     func open(_ desk: IngestDesk) -> GatewayError? {
         let consumer: Consumer
         do throws(KafkaError) {

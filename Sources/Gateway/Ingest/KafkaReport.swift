@@ -6,7 +6,7 @@ import Logging
 final class KafkaReport {
     private let logger: Logger
     private let limiter = RateLimiter()
-    /// Outages that are in the log, and their end is not: one of the brokers, and one for each topic.
+    /// Outages whose beginning is in the log, but not their end: one of the brokers, and one for each topic.
     private var open: Set<String> = []
 
     init(logger: Logger) {

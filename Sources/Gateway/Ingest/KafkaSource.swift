@@ -92,7 +92,7 @@ final class KafkaSource {
         if taken > 0 { status.recordsCame(now: now) }
         if consumer.tracker.wantsRefresh { refreshSoon() }
         continueReset()
-        // librdkafka rings only when its queue was empty.
+        // librdkafka wakes us only when its queue was empty.
         if taken == Consumer.maximumBatch { drainAgain() }
     }
 
@@ -186,7 +186,7 @@ final class KafkaSource {
         }
     }
 
-    /// Has records read that undecided joins wait for.
+    /// Reads records that undecided joins wait for.
     private func read(_ records: [RecordProbes.Probe]) {
         let (probes, loop, mapping) = (consumer.probes, loop, mapping)
         let source = LoopBound(self, loop: loop)

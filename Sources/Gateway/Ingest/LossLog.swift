@@ -1,8 +1,8 @@
 import KafkaLogs
 import Logging
 
-/// Writes that records of a partition were lost before they were read: one line for each kind of loss and topic at a time, since a
-/// leader that changes concerns all of its partitions.
+/// Logs that records of a partition were lost before they were read. There is one line for each kind of loss and topic at a
+/// time, since a change of leader concerns all of its partitions.
 final class LossLog {
     private let logger: Logger
     private let limiter = RateLimiter()

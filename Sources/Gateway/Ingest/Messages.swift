@@ -7,14 +7,14 @@ struct ConnectionID: Hashable, Sendable {
     var turn: UInt32 = 0
 }
 
-/// Whom an answer of ingest is for.
+/// The receiver of an answer of ingest.
 struct Subscriber: Sendable {
     let account: Account
     let loop: Int
     let connection: ConnectionID
 }
 
-/// What a loop asks of ingest.
+/// A message of a loop to ingest.
 enum IngestMessage: Sendable {
     /// A connection wants everything of its account, from the moment of the answer or from a cursor on.
     case subscribe(Subscriber, JoinRequest)
@@ -28,20 +28,20 @@ enum IngestMessage: Sendable {
     case freshCursor(Subscriber)
     /// A client asked the archive, and wants to go on behind that answer.
     case snapshotCursor(Subscriber, ArchiveSnapshot)
-    /// A loop has worked off what it owed; records may be read again.
+    /// A loop has caught up; records may be read again.
     case caughtUp
 }
 
 struct JoinRequest: Sendable {
     /// The cursor as the client sent it; nil: from now on.
     var since: [UInt8]?
-    /// Whether the account's live events shall carry cursors as long as this subscriber stays.
+    /// Whether the account's live events carry cursors as long as this subscriber stays.
     var withCursors = false
     /// The page that is part of the answer when the cursor is accepted.
     var page: PageRequest
 }
 
-/// What a page of an account's log shall hold.
+/// The wanted contents of a page of an account's log.
 struct PageRequest: Sendable {
     /// Events that pass the filter, at most.
     var limit: Int
@@ -83,7 +83,7 @@ enum FanOutMessage: Sendable {
     /// to `sequence` came before. Other accounts follow in messages of their own.
     case reset(ResyncReason, sequence: UInt64, cursors: [Account: CursorText])
     case source(SourceState)
-    /// From the archive, and in no order with the others.
+    /// From the archive. It has no order relative to the others.
     case archive(ConnectionID, ArchiveReply)
     /// A read mark has moved.
     case read(ReadNotice)
@@ -102,18 +102,18 @@ struct JoinAnswer: Sendable {
 
     let outcome: Outcome
     let sequence: UInt64
-    /// From which everything is delivered; empty with a page, which has its own.
+    /// The cursor from which everything is delivered; empty with a page, which has its own.
     let fresh: CursorText
 }
 
-/// A page of an account's log, or that it cannot be given.
+/// A page of an account's log, or the report that it cannot be given.
 struct PageAnswer: Sendable {
     let answer: ReadAnswer
     /// Everything up to it is in the page, was before it, or did not pass the filter.
     let sequence: UInt64
-    /// From which everything is delivered that follows the page; empty where more pages follow, unless it was asked for.
+    /// The cursor from which all is delivered that follows the page; empty if more pages follow, unless it was asked for.
     let fresh: CursorText
-    /// Of a page behind which nothing follows.
+    /// For the last page only.
     var reach = NodeReach.unasked
 }
 
@@ -124,7 +124,7 @@ struct AccountEvents: Sendable {
     var consumption = Consumption()
 }
 
-/// When ingest read what a wake has brought.
+/// When ingest read the records of a wake.
 struct Consumption: Sendable {
     /// Monotonic.
     var microseconds: UInt64 = 0

@@ -12,11 +12,11 @@ package final class NodeReadiness: Sendable {
         case draining
     }
 
-    /// What readiness is made of, in the order of `/readyz?verbose`. What is not configured is well.
+    /// The parts of readiness, in the order of `/readyz?verbose`. A part that is not configured is well.
     package enum Part: String, CaseIterable, Sendable {
         case loops, window, broker, keys, control, archive, reload, draining
 
-        /// Of the others an operator should know, but clients are well served.
+        /// An operator should know of the others, but they do not harm clients.
         var makesUnready: Bool { self != .reload && self != .archive }
     }
 
@@ -29,15 +29,15 @@ package final class NodeReadiness: Sendable {
         var graceMilliseconds: UInt64?
         /// What other parts of the program have reported.
         var problems: [Part: String] = [:]
-        /// The same of what leaves the part as it is.
+        /// The same for problems that do not make the part fail.
         var warnings: [Part: String] = [:]
         /// Before the first readiness: whether a broker answers at all.
         var reachesBroker = true
-        /// Before the first readiness: nothing is missing but what else has to be read.
+        /// Before the first readiness: only other things than the window still have to be read.
         var isWindowLoaded = false
         /// There is a control topic.
         let hasControl: Bool
-        /// It was not read back yet.
+        /// The control topic was not read back yet.
         var awaitsControl: Bool
         var controlLostSince: UInt64?
         var controlWhy = "the control topic has not been read yet"
@@ -55,7 +55,7 @@ package final class NodeReadiness: Sendable {
             State(graceMilliseconds: graceMilliseconds, hasControl: awaitsControl, awaitsControl: awaitsControl))
     }
 
-    /// Another grace, for a loss that lasts too.
+    /// Sets another grace, which also counts for a present loss.
     func setGrace(milliseconds: UInt64?) {
         state.withLock { $0.graceMilliseconds = milliseconds }
     }
@@ -102,7 +102,7 @@ package final class NodeReadiness: Sendable {
     /// Whether all that was written to the control topic before the start is known, if there is one.
     var hasReadControl: Bool { state.withLock { !$0.awaitsControl } }
 
-    /// Something that was there has gone; the first call of a row sets the time.
+    /// Something is lost; the first call of a series sets the time.
     func lose(_ why: String, now: UInt64) {
         state.withLock {
             $0.lostSince = $0.lostSince ?? now
@@ -130,7 +130,7 @@ package final class NodeReadiness: Sendable {
         state.withLock { $0.problems[part] = why }
     }
 
-    /// What is wrong with a part that is no reason yet, or never, to send clients elsewhere; nil: nothing any more.
+    /// Sets a problem of a part that is no reason yet, or never, to send clients elsewhere; nil: nothing any more.
     func warn(_ part: Part, _ why: String?) {
         state.withLock { $0.warnings[part] = why }
     }
@@ -192,7 +192,7 @@ package final class NodeReadiness: Sendable {
                 return state.problems[part]
             }
             return state.lostWhy
-        // Until the window's reader has seen that nothing is missing any more.
+        // Until the window's reader has noticed that nothing is missing any more.
         case .control where !hasBeenReady && state.hasControl && (state.awaitsControl || state.isWindowLoaded):
             return state.controlWhy
         case .control:

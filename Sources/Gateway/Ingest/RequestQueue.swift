@@ -16,7 +16,7 @@ struct RequestQueue {
         /// Neighbours in the account's line. Of a free slot, `next` is another free one.
         var previous: Int32
         var next: Int32
-        /// A request of the same connection that waits for longer.
+        /// An older waiting request of the same connection.
         var earlier: Int32
     }
 
@@ -134,7 +134,7 @@ struct RequestQueue {
         let (previous, next) = (requests[index].previous, requests[index].next)
         if previous == Self.none { line.first = next } else { requests[Int(previous)].next = next }
         if next == Self.none { line.last = previous } else { requests[Int(next)].previous = previous }
-        // Nothing of the request is held any more.
+        // The request's memory is freed.
         requests[index] = Request(message: .caughtUp, previous: Self.none, next: free, earlier: Self.none)
         free = Int32(index)
         count -= 1
@@ -142,7 +142,7 @@ struct RequestQueue {
 
     // MARK: - What a connection asked
 
-    /// Removes all that waits of a connection. Returns whether its join was among it.
+    /// Removes all waiting requests of a connection. Returns whether its join was among them.
     private mutating func takeBack(_ requester: Requester) -> Bool {
         var index = newest.removeValue(forKey: requester) ?? Self.none
         var hadJoin = false

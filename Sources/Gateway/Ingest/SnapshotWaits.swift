@@ -2,7 +2,7 @@ import LiveUpdates
 
 /// Requests whose pages have more than this node has read: another node writes the store. They wait for this one.
 struct SnapshotWaits {
-    /// As many as may wait for the store.
+    /// The same limit as for questions to the store.
     static let maximum = ArchiveQuestion.maximumWaiting
     /// How long one waits.
     static let milliseconds: UInt64 = 1_000
@@ -14,7 +14,7 @@ struct SnapshotWaits {
         let seen: UInt64
         /// Monotonic, in ms.
         let until: UInt64
-        /// What has to be read first; something else may be missing then. Nil: not asked yet.
+        /// The partition and offset to be read first; something else may be missing then. Nil: not checked yet.
         var floor: PartitionFloor?
     }
 

@@ -10,7 +10,7 @@ import Reactor
 ///
 /// Confined to the ingest loop.
 final class SourceStatus {
-    /// With the reason that the log has.
+    /// The sentence, with the reason that the log has.
     static func unreachable(_ reason: String?) -> String {
         "no Kafka broker can be reached" + (reason.map { ": \($0.printable)" } ?? "")
     }

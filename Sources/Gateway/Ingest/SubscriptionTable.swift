@@ -5,14 +5,14 @@ import LiveUpdates
 /// Confined to the ingest loop. The table is as large as the number of accounts that a node knows at a time; a connection
 /// counts once in it.
 struct SubscriptionTable {
-    /// One account with its subscribers, and what the current wake has brought for it.
+    /// One account with its subscribers, and its events of the current wake.
     final class Entry {
         let account: Account
         fileprivate(set) var connectionsPerLoop: [Int32]
         fileprivate(set) var connections = 0
         /// How many of them want each event with its cursor.
         fileprivate(set) var cursorConnections = 0
-        /// The resets that its subscribers were notified of, of those that ingest counts.
+        /// The number of the last reset that its subscribers were notified of, as ingest counts them.
         var resetsNotified: UInt32
         /// Events of the current wake; empty between wakes.
         var gathered: [LoggedEvent] = []
