@@ -70,10 +70,10 @@ enum APIProblem: Error, Equatable {
     case unauthorized
     case nothingThere
     case method(allow: String)
-    /// What is resolved is not acknowledged any more.
+    /// A resolved incident cannot be acknowledged any more.
     case resolved
     case keyOfAnother
-    /// It was asked to fail.
+    /// The request asked for a failure.
     case asked(Int)
 
     var answer: AdminAnswer {
@@ -92,7 +92,7 @@ enum APIProblem: Error, Equatable {
         }
     }
 
-    /// What is refused before the API is asked, in its form.
+    /// A refusal before the API is called, in the API's format.
     static func answer(_ refusal: AdminRefusal) -> AdminAnswer {
         let plain = refusal.answer
         var why = "It was refused."

@@ -25,7 +25,7 @@ package struct Demo: Sendable {
 
     private let port: UInt16
     private let apiPort: UInt16
-    /// The file of the archive; nil: there is no past.
+    /// The file of the archive; nil: there is no archive.
     private let archive: String?
     private let seconds: Int?
     private let logger: Logger

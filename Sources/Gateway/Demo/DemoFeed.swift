@@ -7,9 +7,9 @@ import Reactor
 
 /// The embedded broker, and the product that writes to it and answers its API, on a loop of their own.
 struct DemoFeed: Sendable {
-    /// Accounts that live their lives beside each other; clients of the demo are let in as the first.
+    /// The accounts, which are independent of each other; clients of the demo are admitted to the first.
     static let accounts = ["PACC1", "PACC2", "PACC3"]
-    /// From the invitation to the first event: a client that is attached at once sees the story from its beginning.
+    /// From the invitation to the first event: a client that connects at once gets the story from its beginning.
     static let headStartMilliseconds: UInt64 = 1_500
     /// Every demo shows the same story.
     static let seed: UInt64 = 1
@@ -68,7 +68,7 @@ struct DemoFeed: Sendable {
         private var listener: Listener?
         private var beganAt: UInt64 = 0
         private var isStopped = false
-        /// Of people, whose records are numbered apart from those of the story.
+        /// The count for people's records, whose numbers are separate from those of the story.
         private var requestCount: UInt64 = 1_000_000
 
         init(_ door: DemoSite.Door, loop: EventLoop, logger: Logger) throws(KafkaError) {
@@ -91,7 +91,7 @@ struct DemoFeed: Sendable {
             listener = try Listener(socket, loop: loop, accept: { connections.accept($0, peer: ClientAddress($1)) })
         }
 
-        /// What happened yesterday, with stamps of yesterday.
+        /// Writes the events of yesterday, with stamps of yesterday.
         func writePast() {
             let now = Timestamp.now()
             for record in IncidentFeed.past(seed: DemoFeed.seed + 2, accounts: DemoFeed.accounts, before: now) {
@@ -124,7 +124,7 @@ struct DemoFeed: Sendable {
             scheduleNext()
         }
 
-        /// What people have changed.
+        /// Publishes people's changes.
         private func publishAction(_ account: String, _ changes: [FeedChange]) {
             for change in changes { write(value(of: change, account), account) }
             producer.poll()

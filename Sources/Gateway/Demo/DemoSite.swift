@@ -5,16 +5,16 @@ import Logging
 import Reactor
 import TLS
 
-/// What a request of the demo's API suffers because it was asked to: a slow server, a failing one, a lost answer.
+/// Trouble that a request of the demo's API has on demand: a slow server, a failing one, a lost answer.
 struct DemoTrouble: Equatable, Sendable {
-    /// As long as people would wait; the longest that a client should, and more.
+    /// As long as people would wait, and longer than a client should.
     static let slowest = 30_000
 
-    /// The answer is made at once and leaves so much later: it may be old when it arrives. In milliseconds.
+    /// The answer is made at once and sent so much later: it may be old when it arrives. In milliseconds.
     var slow: Int?
-    /// This status is answered, and nothing is done.
+    /// The answer has this status, and nothing is done.
     var fail: Int?
-    /// It is done, and this status answered: the answer was lost.
+    /// The request is carried out, and this status is the answer: the true answer was lost.
     var failAfter: Int?
 
     init() {}
@@ -25,7 +25,7 @@ struct DemoTrouble: Equatable, Sendable {
         failAfter = try request.number("fail_after", in: 400...599)
     }
 
-    /// A request's own trouble, and for the rest that which all have.
+    /// A request's own trouble, completed by the trouble of all requests.
     func or(_ other: DemoTrouble) -> DemoTrouble {
         var both = self
         both.slow = slow ?? other.slow
@@ -35,13 +35,12 @@ struct DemoTrouble: Equatable, Sendable {
     }
 }
 
-/// The demo's second address: its page, the ordinary API, whom the page asks for its token, and the switches that make
-/// trouble.
+/// The demo's second address. It has the page, the ordinary API, the page's token, and the switches that make trouble.
 ///
-/// It has an address of its own, as a product's API has, so that nothing of it exists in the gateway's code. Confined
-/// to the feed's loop, where the truth is: the story and what people do go through one ``IncidentAPI``.
+/// It has an address of its own, as a product's API has, so that nothing of it is in the gateway's code. Confined to the feed's
+/// loop, which has the state: the story and people's actions go through one ``IncidentAPI``.
 final class DemoSite: AdminSite {
-    /// A request with its body has this long.
+    /// The time for a request with its body.
     let requestMilliseconds: UInt64 = 10_000
     /// Of the one person whom the demo admits.
     static let person = "PUSR0YOU"
@@ -59,7 +58,7 @@ final class DemoSite: AdminSite {
     private var api: IncidentAPI
     private var trouble = DemoTrouble()
     private var isBrokerDown = false
-    /// Where the gateway listens, once it does.
+    /// The gateway's address, once it listens.
     var gateway: SocketAddress?
     /// Writes what people have changed.
     var publish: (String, [FeedChange]) -> Void = { _, _ in }
@@ -74,7 +73,7 @@ final class DemoSite: AdminSite {
 
     var date: String { HTTPDate.text(secondsSince1970: Int(WallClock.milliseconds / 1000)) }
 
-    /// What is to be published of a step of the story.
+    /// Returns what is to be published of a step of the story.
     func follow(_ change: FeedChange, of account: String, at moment: Int64) -> [FeedChange] {
         api.follow(change, of: account, at: moment)
     }
@@ -125,8 +124,8 @@ final class DemoSite: AdminSite {
         return constantTimeEquals(Digest.sha256(Array(words[1])), digest)
     }
 
-    /// What the demo's own page has to know, and asks for again when its token is refused: a demo that was started again
-    /// has another one. Only pages of this address can read it.
+    /// What the demo's own page has to know. It asks again when its token is refused: a restarted demo has another one. Only
+    /// pages of this address can read it.
     private func session(_ request: AdminRequest) throws(AdminRefusal) -> AdminAnswer {
         guard request.method == "GET" else { throw .methodNotAllowed(allow: "GET, HEAD") }
         guard let gateway else { throw .unavailable("The gateway is not ready yet.") }

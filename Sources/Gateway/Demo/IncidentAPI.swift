@@ -3,13 +3,13 @@ import LiveUpdates
 
 /// The ordinary API beside the gateway: lists and details of incidents, and what people do to them.
 ///
-/// Pure: a request and a moment in, an answer and what is to be published out. It keeps one ``IncidentBook`` and one
-/// ``AnsweredRequests`` for each account, and knows no account but those that it began with.
+/// Pure: from a request and a moment it makes an answer and what is to be published. It keeps one ``IncidentBook`` and one
+/// ``AnsweredRequests`` for each account, and has no accounts but those of its start.
 struct IncidentAPI: Sendable {
     static let prefix = "/api/incidents"
-    /// Incidents of a page, where nothing is asked for.
+    /// Incidents of a page without a limit in the request.
     static let defaultLimit = 25
-    /// In UTF-8: some lines.
+    /// In UTF-8; enough for some lines.
     static let maximumNoteBytes = 1_000
     static let maximumIDBytes = 64
 
@@ -23,7 +23,7 @@ struct IncidentAPI: Sendable {
         numbers = FeedNumbers(seed: seed)
     }
 
-    /// What is to be published of a step of the story.
+    /// Returns what is to be published of a step of the story.
     mutating func follow(_ change: FeedChange, of account: String, at moment: Int64) -> [FeedChange] {
         books[account]?.follow(change, at: moment) ?? []
     }
@@ -148,7 +148,7 @@ struct IncidentAPI: Sendable {
 }
 
 extension IncidentAction {
-    /// - Parameter body: `{"content":"…"}` of a note; that of the others is not read.
+    /// - Parameter body: `{"content":"…"}` of a note; the body of other actions is not read.
     fileprivate init(_ verb: String, body: [UInt8]) throws(APIProblem) {
         switch verb {
         case "acknowledge": self = .acknowledge
@@ -192,7 +192,7 @@ extension Incident {
         return members.map { JSONValue.Member(name: $0.key, value: $0.value) }
     }
 
-    /// The same, and what only a details view needs.
+    /// The summary, and what only a details view needs.
     var details: [JSONValue.Member] {
         let notes = notes.map { note in
             JSONValue.members([

@@ -35,7 +35,7 @@ enum IncidentAction: Equatable, Sendable {
     case note(String)
 }
 
-/// The incidents of one account: what the API answers from, and what decides which changes are published.
+/// The incidents of one account. The API answers from them, and they decide which changes are published.
 ///
 /// The feed's story and people's actions go through here, one after the other, each before its record is written. So a client
 /// that is notified of a change finds it. A value without I/O and clock; moments are milliseconds since 1970.
@@ -103,7 +103,7 @@ struct IncidentBook: Sendable {
 
     // MARK: - What people do
 
-    /// Does it; what is to be published. Nothing where it was so already.
+    /// Carries out an action and returns what is to be published: nothing where it was so already.
     ///
     /// - Parameter noteID: of the note, if it is one.
     mutating func perform(
@@ -138,12 +138,12 @@ struct IncidentBook: Sendable {
 
     enum Order: String { case newest, oldest }
 
-    /// A stretch of the list, and whether there is more behind it.
+    /// A part of the list, and whether there is more behind it.
     ///
     /// - Parameters:
     ///   - from: the page begins behind this one, in this order; nil: at the list's beginning.
     ///   - statuses: only these.
-    /// - Throws: `notFound` where `from` is not there, or not any more.
+    /// - Throws: `notFound` where `from` does not exist, or not any more.
     func page(
         _ order: Order, from: String?, statuses: Set<Incident.Status>, limit: Int
     ) throws(Fault) -> (incidents: [Incident], more: Bool) {

@@ -1,7 +1,7 @@
 import LiveUpdates
 
-/// Records as an incident-response monolith publishes them, for the demo: incidents of several accounts live their
-/// lives beside each other, with alerts, notes and responder requests among them.
+/// Records as an incident-response monolith publishes them, for the demo. Incidents of several accounts go on at the same time,
+/// with alerts, notes and responder requests among them.
 ///
 /// Pure and deterministic: the same seed gives the same records. It has no clock. Each record contains when it is due, and
 /// nothing is due before it is asked for. Its memory is bounded by `maximumOpenIncidents` an account.
@@ -91,7 +91,7 @@ package struct IncidentFeed: Sendable {
 
 /// What happened before the feed began.
 extension IncidentFeed {
-    /// A change of then.
+    /// A change of that time.
     package struct PastRecord: Sendable {
         /// Since 1970, in ms.
         package let moment: Int64
@@ -101,11 +101,11 @@ extension IncidentFeed {
 
     /// Incidents of an account, each over before the next one begins.
     package static let pastIncidents = 6
-    /// Between two of them. Each lasts minutes, where a live one lasts seconds.
+    /// Between two of them. Each lasts minutes; a live one lasts seconds.
     static let pastPauseMilliseconds: Int64 = 1_800_000
     static let pastSlowness: UInt64 = 60
 
-    /// What happened in the hours that ended a day before: in the order of its moments.
+    /// The changes of the hours that ended a day before, in the order of their moments.
     package static func past(seed: UInt64, accounts: [String], before now: Int64) -> [PastRecord] {
         var numbers = FeedNumbers(seed: seed)
         var records: [PastRecord] = []

@@ -55,7 +55,7 @@ struct IncidentLife {
         }
     }
 
-    /// One more moment, so long after the one before.
+    /// Adds a moment, so long after the one before.
     private mutating func add(
         _ pause: UInt64, _ entity: String, _ subject: String, _ type: String,
         _ changes: KeyValuePairs<String, String>
@@ -107,12 +107,12 @@ struct FeedNumbers: RandomNumberGenerator, Sendable {
         return mixed ^ mixed >> 31
     }
 
-    /// From 0 to `bound - 1`. The remainder's bias is of no account at these bounds.
+    /// From 0 to `bound - 1`. The bias of the remainder does not matter at these bounds.
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
     mutating func isOneIn(_ chance: Int) -> Bool { below(chance) == 0 }
 
-    /// From half of `middle` to one and a half of it.
+    /// From half of `middle` to one and a half times it.
     mutating func around(_ middle: UInt64) -> UInt64 { middle / 2 + next() % (middle + 1) }
 
     mutating func pick<Element>(_ choices: [Element]) -> Element { choices[below(choices.count)] }

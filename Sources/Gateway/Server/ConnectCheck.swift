@@ -7,7 +7,7 @@ import PostgreSQL
 import Reactor
 import Tokens
 
-/// What `livegate check --connect` finds out: whether everything that the settings name answers, and lets this node in.
+/// `livegate check --connect`: checks that everything named in the settings answers, and admits this node.
 package struct ConnectCheck {
     /// What was checked, by the setting that names it, and the result.
     package struct Line: Equatable, Sendable, CustomStringConvertible {
@@ -24,7 +24,7 @@ package struct ConnectCheck {
         package var description: String { "\(isGood ? "[+]" : "[-]")\(key) \(text)".printable }
     }
 
-    /// As long as a key set has, in the gateway itself.
+    /// The same time as the gateway itself has for a key set.
     private static let issuerMilliseconds = 5_000
     private static let databaseMilliseconds: UInt64 = 5_000
     /// PostgreSQL 15.
@@ -34,13 +34,13 @@ package struct ConnectCheck {
     private let report: (Line) -> Void
     private var settings: Settings { material.settings }
 
-    /// - Parameter report: is given each line as it is known.
+    /// - Parameter report: called with each line as it is known.
     package init(_ material: SettingsMaterial, report: @escaping (Line) -> Void) {
         self.material = material
         self.report = report
     }
 
-    /// Asks all of it, one after the other. It blocks, up to ten seconds for each topic.
+    /// Makes all checks, one after the other. It blocks, up to ten seconds for each topic.
     package func run() async {
         kafka()
         await issuers()

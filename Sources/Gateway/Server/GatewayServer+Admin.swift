@@ -5,7 +5,7 @@ import Synchronization
 /// The administration is on a loop of its own, so that it answers whatever the clients' loops do. A scrape costs clients no
 /// time, except for what their loop itself is asked.
 extension GatewayServer {
-    /// Makes what answers, and listens. `connections` and ingest exist by now.
+    /// Makes the administration, and listens. `connections` and ingest exist by now.
     func listenForAdministration(on loop: EventLoop) async throws(GatewayError) {
         guard parts.servesAdmin, let desk else { return }
         let socket = try open(parts.settings.admin, count: 1)[0]

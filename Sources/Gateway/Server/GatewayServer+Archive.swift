@@ -9,7 +9,7 @@ struct NodeArchive: Sendable {
     let intake: ArchiveIntake
     let access: ArchiveAccess
     let counters = ArchiveCounters()
-    /// Where the connection loops ask.
+    /// The connection loops send their questions here.
     let desk: ArchiveDesk
 
     /// - Parameter topics: as partitions number them.
@@ -58,7 +58,7 @@ extension GatewayServer {
         await feeder.start()
     }
 
-    /// Waits a little: nothing is lost by not waiting.
+    /// Waits a little; without the wait nothing would be lost either.
     func closeArchive() async {
         guard let feeder else { return }
         let end = Reply<Bool>()

@@ -12,9 +12,9 @@ extension GatewayServer {
         loops += [loop, probeLoop]
         var settings = ConsumerSettings(parts.settings.kafka)
         settings.topics = [topic]
-        // A revocation may count from so long after its record's time on.
+        // A revocation may begin to count so long after its record's time.
         settings.retention = parts.settings.control.retention + .seconds(ControlRecord.maximumLeadSeconds)
-        // What is revoked must not wait until there is more of it.
+        // A revocation must not wait until there are more.
         settings.properties.append(("fetch.min.bytes", "1"))
         let assembly = ControlAssembly(
             settings: settings, revocations: revocations, readiness: readiness, logger: logger.named("control"),
@@ -85,7 +85,7 @@ private struct ControlAssembly: Sendable {
         }
     }
 
-    /// Each goes over its connections, within slices of its ticks, and closes those that may not stay.
+    /// Each loop checks its connections, within slices of its ticks, and closes those that may not stay.
     private func notifyLoops() {
         for connections in connections {
             connections.loop.execute { connections.value.visitAllConnections() }

@@ -75,7 +75,7 @@ extension GatewayServer {
         timer = Task {
             var left = milliseconds
             repeat {
-                // Cancelled, it has lost its reason.
+                // A cancelled timer has no effect.
                 let part = min(left, step)
                 guard (try? await Task.sleep(for: .milliseconds(part))) != nil, !Task.isCancelled else { return }
                 left -= part
@@ -92,8 +92,8 @@ extension GatewayServer {
 
     // MARK: - Listeners and connections
 
-    /// One after the other: what one of them accepts for another one's loop is accepted there. One whose loop does not turn
-    /// is not waited for.
+    /// Closes them one after the other: what one of them accepts for another one's loop is accepted there. If a loop does not
+    /// turn, its listener is not waited for.
     private func closeListeners() {
         guard closing == nil else { return }
         closing = Task {
@@ -109,7 +109,7 @@ extension GatewayServer {
         }
     }
 
-    /// Until every connection of every loop has ended. The end of the loops ends them at the latest.
+    /// Waits until every connection of every loop has ended. The end of the loops ends them at the latest.
     private func waitForConnections() async {
         await withTaskGroup(of: Void.self) { group in
             for connections in connectionLoops {
@@ -147,8 +147,8 @@ extension GatewayServer {
         }
     }
 
-    /// A loop that has not counted its clients closes them when all the rest are closed: a second behind the window where the
-    /// node ends, and never in a drain that was asked for without an end.
+    /// If a loop has not counted its clients, they are closed with all that are left then. That is a second behind the window
+    /// where the node ends, and never in a drain that was asked for without an end.
     private func deal(_ counts: [Int?], _ windowMilliseconds: UInt64) {
         let count = counts.reduce(0) { $0 + ($1 ?? 0) }
         logger.notice(
@@ -168,7 +168,7 @@ extension GatewayServer {
 
     // MARK: - The end
 
-    /// Waits for those loops that turn, and goes without the others.
+    /// Waits for the loops that turn, and ends without the others.
     private func stop() async {
         timer?.cancel()
         let totals = connectionLoops.map { $0.ask { $0.totals } }
@@ -194,7 +194,7 @@ extension GatewayServer {
         whenStopped = []
     }
 
-    /// Until nothing runs on any loop that turns: the process may end then.
+    /// Waits until nothing runs on any loop that turns: the process may end then.
     private func stopLoops() async {
         let ends = loops.map { loop in
             let end = Reply<Bool>()
@@ -211,7 +211,7 @@ extension GatewayServer {
             [.loops: .text(stuck.joined(separator: " "))])
     }
 
-    /// How long a loop has for what is asked of it now.
+    /// The time that a loop has for its present work.
     private func patience(with loop: EventLoop) -> UInt64 {
         guard let index = loops.firstIndex(where: { $0 === loop }), index < turns.count else {
             return Self.unaskedLoopMilliseconds

@@ -18,7 +18,7 @@ package actor GatewayServer {
     let readiness: NodeReadiness
     /// Connected clients, of all loops together.
     let places: Places
-    /// How many this process may open.
+    /// How many descriptors this process may open.
     private let descriptors: Int
     /// Of these, how many the node itself has: 0 until it is ready.
     private var ownDescriptors = 0
@@ -36,7 +36,7 @@ package actor GatewayServer {
     /// Asks other servers about tokens.
     private(set) var judgingDesk: LoopBound<JudgingDesk>?
     let judgingCounters = JudgingCounters()
-    /// Of clients. That of the administration is closed last: probes are answered to the end.
+    /// The clients' listeners. That of the administration is closed last: probes are answered to the end.
     private(set) var listeners: [LoopBound<Listener>] = []
     var adminListener: LoopBound<Listener>?
     var administration: Administration?
@@ -195,7 +195,7 @@ package actor GatewayServer {
         places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors, own: ownDescriptors))
         let wanted = parts.settings.limits.maximumConnections
         guard wanted > PlaceLimits.clients(of: descriptors, own: ownDescriptors) else { return }
-        // What the settings allow and the system does not: clients would be refused below the limit that was set.
+        // The settings allow more than the system: clients would be refused below the limit that was set.
         logger.warning(
             "limits.max_connections is more than descriptors allow: raise the limit of open files (ulimit -n)",
             [.limit: .number(wanted), .count: .number(descriptors)])

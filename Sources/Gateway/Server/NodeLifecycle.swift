@@ -16,9 +16,9 @@ struct NodeLifecycle: Equatable, Sendable {
         case drained
         /// SIGTERM has arrived; clients are served until balancers have noticed.
         case delay
-        /// Nobody is let in any more, and each connection ends at a moment of its own.
+        /// No client is admitted any more, and each connection ends at a moment of its own.
         case window
-        /// Every moment has passed; the last closes and refusals leave.
+        /// Every moment has passed; the last closes and refusals are sent.
         case lingering
         /// All clients are being closed at once.
         case hurried
@@ -63,14 +63,14 @@ struct NodeLifecycle: Equatable, Sendable {
         var retry: UInt64
     }
 
-    /// From the end of the window to the moment when requests are refused that are not whole yet: with the linger, the end
-    /// comes within 5 s of the window.
+    /// From the end of the window to the moment when incomplete requests are refused. With the linger, the end is within 5 s of
+    /// the window.
     static let lastRequestsMilliseconds: UInt64 = 1_000
-    /// From the last word to the cut: as long as a peer has for its close frame.
+    /// From the last close to the cut: as long as a peer has for its close frame.
     static let lingerMilliseconds: UInt64 = ConnectionLoop.closeTimeoutMilliseconds
     /// The same where no client is waited for, so that the end is within 2 s of the signal.
     static let hurryMilliseconds: UInt64 = 1_500
-    /// Of a few loops that do not turn, all within the half second that is left of the two after a signal.
+    /// For each of a few loops that do not turn. All fit into the half second that is left of the two after a signal.
     static let stuckLoopMilliseconds: UInt64 = 50
     /// When clients that were closed all at once return.
     static let hurriedRetryMilliseconds = 1_000...5_000

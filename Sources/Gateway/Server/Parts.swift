@@ -18,7 +18,7 @@ extension GatewayServer {
         package var ticketSeal: TicketSeal?
         /// Nil: plain text.
         package var tls: TLSContext?
-        /// What is asked for on the address `admin`; nil: nothing.
+        /// The token that is required on the address `admin`; nil: none.
         package var adminToken: AdminToken?
         /// Whether health and readiness are served on the address `admin`.
         package var servesAdmin: Bool
@@ -36,15 +36,15 @@ extension GatewayServer {
             self.servesAdmin = servesAdmin
         }
 
-        /// What a gateway that runs with these parts goes on with: the settings that it goes by from now on, and what was loaded
-        /// for those that count at once.
+        /// The parts with which a gateway continues that runs with these: the settings from now on, and what was loaded for
+        /// those that count at once.
         func adopting(_ material: SettingsMaterial, _ settings: Settings) -> Parts {
             var parts = Parts(material)
             parts.settings = settings
             parts.mapping = mapping
             parts.verifier.takeKeys(from: verifier)
             parts.servesAdmin = servesAdmin
-            // Another file counts after a restart, what the same one holds now counts at once.
+            // Another file counts after a restart; new contents of the same file count at once.
             if material.settings.adminTokenFile != settings.adminTokenFile { parts.adminToken = adminToken }
             return parts
         }
@@ -123,11 +123,11 @@ extension NodeLifecycle.Times {
 }
 
 extension PlaceLimits {
-    /// Descriptors that clients of any kind leave to the node itself, silent ones too: Kafka's, the administration's,
-    /// listeners, files, clients that are being refused.
+    /// Descriptors that clients of any kind, silent ones too, leave to the node. It needs them for Kafka, the administration,
+    /// listeners, files, and clients that are being refused.
     static let keptDescriptors = 128
 
-    /// The greatest number of a client's descriptor. Half of very few are kept.
+    /// The greatest descriptor of a client. Of very few descriptors half are kept.
     static func highestDescriptor(of descriptors: Int) -> Int32 {
         Int32(clamping: descriptors - min(keptDescriptors, descriptors / 2))
     }
@@ -157,7 +157,7 @@ extension StreamPolicy {
         maximumPendingBytes = settings.limits.maximumPendingBytes
         maximumLagMilliseconds = settings.limits.maximumLag.milliseconds
         changedIntervalMilliseconds = settings.limits.changedInterval.milliseconds
-        // The protocol's promise to quiet accounts, and to those whose filter leaves out much: neither lets a cursor expire.
+        // The protocol promises that no cursor of a quiet account expires, nor one whose filter leaves out much.
         quietMilliseconds = max(5_000, settings.history.retention.milliseconds / 8)
         maximumPassedOver = max(1, settings.history.maximumEventsPerAccount / 2)
     }

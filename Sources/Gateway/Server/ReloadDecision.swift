@@ -2,9 +2,9 @@ import GatewaySettings
 import Logging
 import Tokens
 
-/// What was found by reading settings again, as far as it decides what follows.
+/// The result of reading settings again, as far as the decision needs it.
 struct ReloadFinding {
-    /// Nil when something is wrong.
+    /// Nil if there is an error.
     var settings: Settings?
     var problems: [SettingsProblem] = []
     var marks: FileMarks = [:]
@@ -12,7 +12,7 @@ struct ReloadFinding {
     var certificateEnd: Int64?
     /// The settings file is empty.
     var isFileEmpty = false
-    /// Nil where it is not known which there are.
+    /// Nil if the tokens are unknown.
     var tokens: StaticTokens?
     var file = ""
 }
@@ -20,19 +20,19 @@ struct ReloadFinding {
 /// The state of a gateway, as far as a reload compares with it.
 struct ReloadBasis {
     var settings: Settings
-    /// As they were last read without an error: what needs a restart may differ, and was warned about once.
+    /// The settings as last read without an error. Values that need a restart may differ, and were warned about once.
     var readSettings: Settings
     var marks: FileMarks
     var certificateEnd: Int64?
     var isFileEmpty: Bool
     var tokens: StaticTokens
     var warnings: Set<SettingsProblem>
-    /// What was wrong the last time; empty when nothing was.
+    /// The errors of the last time; empty without an error.
     var failure: [SettingsProblem] = []
 }
 
-/// What follows from settings that were read again: all of them count, or everything stays as it was, but for static tokens
-/// that are gone.
+/// The decision about settings that were read again: all of them count, or everything stays as it was, except that removed
+/// static tokens are gone.
 struct ReloadDecision {
     /// The gateway's settings from now on; nil keeps the present ones.
     let settings: Settings?
@@ -41,7 +41,7 @@ struct ReloadDecision {
     /// Static tokens that are gone, or mean another account or subject.
     let lostTokens: Int
     let lines: [ReloadLine]
-    /// For the next one.
+    /// The basis of the next decision.
     let basis: ReloadBasis
 
     /// Why everything stays as it was.
@@ -78,7 +78,7 @@ struct ReloadDecision {
             tokens = kept.tokens
             next.tokens = tokens
             next.failure = errors
-            // One that stays broken is reported once.
+            // An error that stays is reported once.
             if errors != basis.failure || lostTokens > 0, let first = errors.first {
                 lines.append(.refused(first, others: errors.count - 1, lostTokens: lostTokens))
             }
@@ -93,7 +93,7 @@ struct ReloadDecision {
         if finding.isFileEmpty, !basis.isFileEmpty {
             errors.append(SettingsProblem(location, key: "", "is empty: it may be half written"))
         }
-        // One that did not change has expired before, too.
+        // An unchanged certificate had expired before, too.
         if let end = finding.certificateEnd, now > end, basis.certificateEnd.map({ now <= $0 }) ?? true {
             let text = "names a new certificate that has expired: clients would refuse it"
             errors.append(SettingsProblem(location, key: certificate, text))
@@ -129,7 +129,7 @@ enum ReloadLine: Equatable {
     case needsRestart(String)
     case warning(SettingsProblem)
 
-    /// - Parameter cause: what the reload was asked for by.
+    /// - Parameter cause: the event that caused the reload.
     func write(to logger: Logger, cause: String) {
         switch self {
         case .reloaded(let changed, let lost):

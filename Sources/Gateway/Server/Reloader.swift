@@ -13,7 +13,7 @@ package struct ReloadSource: Sendable {
     /// - Parameters:
     ///   - load: reads the settings as at the start, with the same environment and flags.
     ///   - startOutcome: the content of the settings file at the start, and `start`: the result of reading it.
-    ///   - configureLog: has the log follow the section `log`.
+    ///   - configureLog: configures the log by the section `log`.
     package init(
         load: @escaping @Sendable () -> SettingsOutcome, startOutcome: SettingsOutcome, start: SettingsReading,
         configureLog: @escaping @Sendable (Settings) -> Void

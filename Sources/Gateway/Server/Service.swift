@@ -132,7 +132,7 @@ package struct Service: Sendable {
         }
     }
 
-    /// What reads settings again, and the parts that the gateway goes on with; only the newest matter.
+    /// The reloader, and the parts that it gives to the gateway; only the newest matter.
     private struct Reloading: Sendable {
         let reloader: LoopBound<Reloader>
         let adopted: AsyncStream<GatewayServer.Parts>
