@@ -56,8 +56,8 @@ extension Ingest {
                 JoinAnswer(outcome: outcome, sequence: history.lastSequence, fresh: fresh)))
     }
 
-    /// After a wake, a metadata refresh or a probe: answers the joins that can be decided, and the reads for which this node
-    /// has now read as far as another one.
+    /// After a wake, a metadata refresh or a probe: answers the joins that can be decided. It also answers the reads for which
+    /// this node has now read as far as another one.
     ///
     /// `now` is monotonic, `wallClock` since 1970, both in milliseconds.
     func decide(now: UInt64, wallClock: Int64) {
