@@ -1,4 +1,4 @@
-/// What was known of a log when somebody noted a position in it: by it another log of the same name is told from this one.
+/// What was known of a log when a position in it was recorded. It distinguishes this log from another one of the same name.
 package struct KnownLog: Equatable, Sendable {
     /// A hash of the topic's id, never 0; nil where broker or library know none.
     package var topicID: UInt32?
@@ -20,21 +20,21 @@ package struct KnownLog: Equatable, Sendable {
     package enum Verdict: Equatable, Sendable {
         case same
         case other
-        /// Nothing is known by which it could be told.
+        /// Nothing is known that could decide it.
         case open
     }
 
     /// Whether the log is the one that is read here, by what was known of both.
     ///
-    /// Of a topic that keeps its id, a log that was cut back is another one until somebody has known it since: what the
-    /// position counts may be among what is lost.
+    /// If a topic keeps its id, a log that was cut back counts as another one, unless it was proved again after the cut: the
+    /// position may count records that are lost.
     package func verdict(_ facts: LogFacts) -> Verdict {
         if isSurelyOther(facts) { return .other }
         if topicID != nil, facts.topicID != nil {
             return known ?? .min < facts.wholeAfter ?? .min ? .other : .same
         }
         if first != nil, Self.first(of: facts) != nil {
-            // The same first record: it says when the log was empty of both.
+            // Both have the same first record. Its stamp shows when both logs were empty.
             guard let known, let notBefore = facts.notBefore else { return .same }
             return known < notBefore ? .other : .same
         }
@@ -42,20 +42,20 @@ package struct KnownLog: Equatable, Sendable {
         return known < max(facts.born ?? .min, facts.notBefore ?? .min) ? .other : .same
     }
 
-    /// Whether no record of the log was ever known, and no other log has had the name since, as far as is known: `topicID` is the
-    /// topic's now. At offset 0 of such a one nothing is missing.
+    /// Whether no record of the log was ever known and, as far as is known, no other log has had the name since. `topicID` is the
+    /// topic's id now. At offset 0 of such a log nothing is missing.
     package func isUnread(_ topicID: UInt32?) -> Bool {
         first == nil && known == nil && (self.topicID == nil || self.topicID == topicID)
     }
 
-    /// Whether nothing that is read can show that the log is the one of before: a topic never has another id, nor a log
-    /// another first record.
+    /// Whether the log is another one, whatever is read later: a topic never changes its id, and a log never changes its first
+    /// record.
     package func isSurelyOther(_ facts: LogFacts) -> Bool {
         if let topicID, let its = facts.topicID { return topicID != its }
         if let first, let its = Self.first(of: facts) { return first != its }
         return false
     }
 
-    /// A record without a stamp says nothing.
+    /// A record without a stamp identifies no log.
     private static func first(of facts: LogFacts) -> Int64? { facts.firstStamp.flatMap { $0 >= 0 ? $0 : nil } }
 }

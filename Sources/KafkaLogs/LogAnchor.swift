@@ -1,4 +1,4 @@
-/// What is remembered of a record, to know it again.
+/// What is kept of a record to recognize it later.
 package struct RecordMark: Sendable, Equatable {
     package var offset: Int64
     /// As Kafka has it; −1 if it has none.
@@ -12,7 +12,7 @@ package struct RecordMark: Sendable, Equatable {
         self.check = check
     }
 
-    /// Whether the record stands where it was read, or may have been removed from there; nil where that is open yet.
+    /// Whether the record is still where it was read, or may have been removed from there; nil while that is not known.
     func isKept(_ found: RecordAnswer, end: Int64) -> Bool? {
         if case .record(let mark) = found, mark.offset == offset { return mark == self }
         // Compaction and retention leave nothing behind to compare with.
@@ -20,7 +20,7 @@ package struct RecordMark: Sendable, Equatable {
     }
 }
 
-/// What was read of a log, at one moment: of constant size.
+/// What was read of a log up to one moment. Its size is constant.
 struct LogAnchor: Sendable, Equatable {
     struct Witness: Sendable, Equatable {
         var timestamp: Int64
@@ -32,8 +32,8 @@ struct LogAnchor: Sendable, Equatable {
     var next: Int64
     /// The newest time stamp of all that was read, in the future or not; nil while that is not known.
     var newest: Witness?
-    /// The time stamp of the newest record, which was removed from the log: what was read and is left has no later one, and
-    /// which of them is the newest nobody has kept. Nil where none was removed, or a newer record was read since.
+    /// The time stamp of the newest record, if that was removed from the log. No record that was read and is left has a later
+    /// one, but which of them is the newest is not kept. Nil where it was not removed, or a newer record was read since.
     private(set) var removedNewest: Int64?
     /// The record that was read first since reading began.
     var first: RecordMark?
@@ -41,11 +41,11 @@ struct LogAnchor: Sendable, Equatable {
     var last: RecordMark?
     /// The broker that it came from, or the one that led when reading began.
     private(set) var broker: Int32?
-    /// The record that was read last before those of another broker, until that one was found to have it too. Should the
-    /// next change come before, only the first is compared.
+    /// The record that was read last before those of another broker, until that broker was found to have it too. If the leader
+    /// changes again before that, only the first such record is compared.
     var handover: RecordMark?
-    /// Another broker leads than when reading began, and no record was known by which it could be told whether it has the same log:
-    /// until its log start shows it.
+    /// The leader is not the broker that led when reading began, and no record is known that could show whether it has the same
+    /// log. True until its log start shows that.
     var isStartOpen = false
 
     init(next: Int64, newest: Witness? = nil, last: RecordMark? = nil, broker: Int32? = nil) {
@@ -61,7 +61,7 @@ struct LogAnchor: Sendable, Equatable {
         self.broker = broker
     }
 
-    /// Another broker leads than the one that the last record came from: it has to have that record.
+    /// The leader is not the broker that the last record came from: it must have that record.
     mutating func expect(leader: Int32) {
         if broker != leader { handOver() }
     }
@@ -84,8 +84,8 @@ struct LogAnchor: Sendable, Equatable {
         removedNewest = nil
     }
 
-    /// The record with the newest time stamp is gone. No other that was read takes its place: an older one may have a later
-    /// stamp than the last.
+    /// The record with the newest time stamp is gone. No other record that was read replaces it: an older one may have a later
+    /// stamp than the last one.
     mutating func removeWitness(_ offset: Int64) {
         guard let newest, newest.offset == offset else { return }
         removedNewest = newest.timestamp

@@ -1,10 +1,10 @@
 /// Whether the log of one partition is still the one that was read, by what its leader answers. No I/O, no clock.
 ///
-/// Its end must not fall below our position. Whether another log has grown to that length, the topic's id decides; where
-/// there is none, `RecreationInference`.
+/// The log end must not fall below our position. The topic's id shows whether another log has reached that length; where there is
+/// none, `RecreationInference` decides.
 ///
-/// What is asked about was read before the check that held last, never after: of a recreated log something may have been
-/// read already, and such records would prove it to be itself.
+/// All questions concern what was read before the last check that held, never after it. Records of a recreated log may have been
+/// read already, and would prove that log to be itself.
 struct LogCheck: Sendable {
     enum Verdict: Equatable {
         case holds
@@ -30,7 +30,7 @@ struct LogCheck: Sendable {
     private var inference: RecreationInference
     /// Refreshes in a row at which the log ended below our position.
     private var shortRefreshes = 0
-    /// Whether its leader has told an end above 0: the log never ends at 0 again.
+    /// Whether its leader has reported an end above 0: the log never ends at 0 again.
     private var hadRecords = false
 
     /// The start of a window that begins before any record.
@@ -43,8 +43,8 @@ struct LogCheck: Sendable {
         inference = RecreationInference(start: start, windowStart: windowStart)
     }
 
-    /// Nothing was held, and meanwhile something was read: the record that was read first has to be there still. Of a log
-    /// that was empty at the last refresh all there was may have been read, and what is read now is another one's middle.
+    /// Nothing was held, and something was read since: the record that was read first must still be there. All records of a log
+    /// that was empty at the last refresh may have been read since. What is read now may then be the middle of another log.
     mutating func begin(with first: RecordMark?) {
         guard let first, held.next == 0, held.last == nil else { return }
         held = LogAnchor(next: first.offset + 1)
@@ -52,27 +52,27 @@ struct LogCheck: Sendable {
         held.note(timestamp: first.timestamp, at: first.offset)
     }
 
-    /// Whether the log ends below what was read, proved or not: what was read once does not get less.
+    /// Whether the log ends below what was read, proved or not: the amount that was read never decreases.
     private func isShort(_ answers: Answers) -> Bool { answers.end < max(held.next, answers.reached) }
 
     /// The times to ask for where the topic has no id.
     func questions(now: Int64) -> (floor: Int64?, witness: Int64?) { inference.questions(of: held, now: now) }
 
-    /// `now` is the time that was given to `questions`; `isIdentified`: the leader said that the topic's id is the same.
+    /// `now` is the time that was given to `questions`. `isIdentified`: the leader reported the same topic id.
     mutating func verdict(_ answers: Answers, isIdentified: Bool = false, now: Int64) -> Verdict {
         let isEmptied = hadRecords && answers.end == 0
         hadRecords = hadRecords || answers.end > 0
         guard !isShort(answers), !isEmptied else {
             shortRefreshes += 1
-            // A leader of before may tell an end of before, once.
+            // A former leader may report a former end, once.
             return shortRefreshes > 1 ? .broken : held.last == nil ? .open : .suspicious
         }
         shortRefreshes = 0
         return isIdentified ? .holds : inference.verdict(held, answers, now: now)
     }
 
-    /// Settles a suspicion by what stands now where `held.last` was read. Where nothing can, because that is out of range,
-    /// `logStart` is asked for afterwards: retention may have moved it a moment ago.
+    /// Settles a suspicion by what is now at the offset of `held.last`. If that offset is out of range, nothing there can settle
+    /// it. Then `logStart` is requested afterwards: retention may have moved it a moment ago.
     mutating func settle(_ found: RecordAnswer, _ answers: Answers, logStart: Int64?, now: Int64) -> Verdict {
         guard let last = held.last else { return .open }
         let isShort = isShort(answers)
@@ -83,7 +83,7 @@ struct LogCheck: Sendable {
             // A hole where our record was: compaction removed it, unless there are records that would have been read.
             if inference.hasRecordsBefore(held, answers) { return .broken }
         case .outOfRange:
-            // Retention removed it, and so the log is an older one; or it is on its way.
+            // Retention removed it, and so the log is an older one; or the removal is in progress.
             guard let logStart else { return .open }
             if logStart <= last.offset { return isShort ? .broken : .open }
         case .record, .firstRecord, .end:
@@ -96,8 +96,8 @@ struct LogCheck: Sendable {
         return .holds
     }
 
-    /// The check held: what was read until it was made is of the same log. Returns the offset of the record with the
-    /// newest time stamp if that is gone. `now` is the time that was given to `questions`.
+    /// The check held: what was read before it was made is of the same log. Returns the offset of the record with the newest time
+    /// stamp if that record is gone. `now` is the time that was given to `questions`.
     mutating func hold(_ anchor: LogAnchor, _ answers: Answers, now: Int64) -> Int64? {
         let gone = inference.witnessGone(held, answers)
         held = anchor

@@ -16,7 +16,7 @@ package struct PartitionName: Hashable, Sendable, Comparable {
 
 /// What is known of the log of one partition that is read. Offsets, and milliseconds since 1970.
 ///
-/// A value: whoever is given it keeps it until the next one. `LogTracker` owns each of these facts.
+/// A value: its receiver keeps it until the next one. `LogTracker` owns each of these facts.
 package struct LogFacts: Equatable, Sendable {
     /// Records before `start` that were not read, and never will be.
     package struct Unread: Equatable, Sendable {
@@ -31,27 +31,27 @@ package struct LogFacts: Equatable, Sendable {
         }
     }
 
-    /// Every record that the log held from this offset on when reading began is or will be handed over. It is the log
-    /// start where no record stands between that and the start of the window.
+    /// Every record that the log held from this offset on when reading began was or will be handed over. This is the log start if
+    /// no record lies between the log start and the start of the window.
     package var start: Int64
-    /// What may have stood before `start`; nil where nothing ever did.
+    /// What may have been before `start`; nil where nothing ever was.
     package var unread: Unread?
-    /// What comes from here on counts as arrived when it is read: the log end when reading began, or `start` where the log was
-    /// found, or lost its position, while the node was running.
+    /// Records from this offset on count as arrived at the moment when they are read. It is the log end when reading began, or
+    /// `start` where the log was found, or lost its position, while the node was running.
     package var liveFrom: Int64
-    /// A time at which the log held no record yet: the stamp of the record at offset 0, or of the first one behind it whose
-    /// stamp is neither below 0 nor later than the moment of reading it; never later than the moment at which the record at
+    /// A time at which the log held no record yet: the stamp of the record at offset 0, or of the first one behind it whose stamp
+    /// is neither below 0 nor later than the moment of reading it. It is never later than the moment at which the record at
     /// offset 0 was read. Nil where offset 0 is gone or not known.
     package var born: Int64?
-    /// The time stamp of the record at offset 0, as Kafka has it, whatever the clock says of it; nil where that was not read. Two
-    /// logs of one name differ in it.
+    /// The time stamp of the record at offset 0 as Kafka has it, also where the clock contradicts it; nil where that record was
+    /// not read. Two logs of one name have different ones.
     package var firstStamp: Int64?
     /// The moment after the last one at which another log was known to have the name, or positions in this one were wrong; nil
     /// where neither is remembered.
     package var notBefore: Int64?
-    /// The moment after the one at which the log, or another of its topic, was found to be cut back (an unclean election),
-    /// while the topic kept its id, or positions in this one were wrong: what a node said before that may be of what is lost. Nil
-    /// where that is not remembered.
+    /// The moment after the one at which the log, or another of its topic, was found to be cut back (an unclean election) while
+    /// the topic kept its id, or at which positions in this log were still wrong. What a node stated before that may concern lost
+    /// records. Nil where that is not remembered.
     package var wholeAfter: Int64?
     /// The last moment at which its leader proved the log to be the one that is read, and it was not new and empty.
     package var known: Int64?
@@ -59,11 +59,11 @@ package struct LogFacts: Equatable, Sendable {
     package var topicID: UInt32?
     /// The offset of the next record. Only what was handed over is before it.
     package var next: Int64
-    /// The log end as its leader told it last: the last stable offset.
+    /// The log end that its leader reported last: the last stable offset.
     package var end: Int64?
-    /// When that was asked, by the monotonic clock, in milliseconds; 0: never.
+    /// When that end was requested, by the monotonic clock, in milliseconds; 0: never.
     package var endAsked: UInt64
-    /// The same by the wall clock: whatever came before this moment stands below ``end``; nil: never.
+    /// The same by the wall clock: every record that came before this moment is below ``end``; nil: never.
     package var endMoment: Int64?
 
     package init(
@@ -88,38 +88,38 @@ package struct LogFacts: Equatable, Sendable {
         self.endMoment = endMoment
     }
 
-    /// The latest moment of which it says that something was so until then.
+    /// The latest moment up to which these facts claim something.
     package var latestClaim: Int64 { max(known ?? .min, endMoment ?? .min) }
 }
 
-/// What has changed, in the order in which it did. Each is to be taken in before the record that is handed over next.
+/// What has changed, in the order of the changes. The receiver applies each before the record that is handed over next.
 package enum LogChange: Equatable, Sendable {
     package enum Loss: Equatable, Sendable {
         /// Retention removed records before they were read.
         case retention
         /// A batch could not be read, twice.
         case unreadable
-        /// They stand below our position, and were never handed over.
+        /// They are below our position, and were never handed over.
         case passedOver
     }
 
-    /// The facts of a log that is read are new, or others than before.
+    /// The facts of a log that is read are new or have changed.
     case facts(PartitionName, LogFacts)
-    /// The partition exists, and is not read yet because no leader has told where it begins.
+    /// The partition exists, and is not read yet because no leader has reported where it begins.
     case found(PartitionName)
-    /// One that was found does not exist: whoever told of it was behind.
+    /// A partition that was found does not exist: the broker that reported it was behind.
     case vanished(PartitionName)
-    /// Another log has each name of the topic. Positions in the old ones have lost their meaning. Facts of the new ones follow.
+    /// Each name of the topic has another log now. Positions in the old logs have no meaning. Facts of the new ones follow.
     case recreated(topic: UInt16)
-    /// The id of a topic that was recreated, as a hash, before any of its logs is read.
+    /// The id of a topic that was recreated, as a hash. It comes before any of its logs is read.
     case identified(topic: UInt16, id: UInt32)
     /// Records were lost before they were read. Reading goes on behind them; the facts follow.
     case recordsLost(PartitionName, Loss)
 }
 
-/// What brokers have told of a topic.
+/// What brokers have reported of a topic.
 package struct TopicAnswers: Equatable, Sendable {
-    /// In how many refreshes they have told which partitions it has.
+    /// In how many refreshes they have reported which partitions it has.
     package let count: Int
     /// How many it has.
     package let partitions: Int
@@ -133,7 +133,7 @@ package struct TopicAnswers: Equatable, Sendable {
 /// Whether answers flow from the leader of every partition. Milliseconds since 1970.
 package enum SourceState: Sendable, Equatable {
     case live(since: Int64)
-    /// Some partition has had no answer since then, or stands still although its log goes on.
+    /// Some partition has had no answer since then, or does not advance although its log does.
     case stalled(since: Int64)
 }
 

@@ -2,8 +2,8 @@
 extension LogTracker {
     /// Last records that a refresh reads once more without a suspicion: cheap for the broker, whose cache has them.
     static let rereadsPerRefresh = 4
-    /// New leaders that are asked in one refresh for the last record that was read. Where followers are read (`client.rack`), each
-    /// partition to which something comes asks for one with every refresh: those that were proved longest ago go first.
+    /// How many new leaders one refresh asks for the last record that was read. Where followers are read (`client.rack`), each
+    /// partition that receives something asks for one in every refresh: those that were proved longest ago go first.
     static let maximumHandovers = 256
 
     mutating func beginChecks(_ now: Moment) -> Probe? {
@@ -52,7 +52,7 @@ extension LogTracker {
         return anchor
     }
 
-    /// Whether a new leader has yet to show that it has what was read from another: an id that is the same does not say so.
+    /// Whether a new leader has yet to show that it has what was read from another: the same id does not prove that.
     private func isHandoverOpen(_ check: Refresh.Check, _ partition: TrackedPartition) -> Bool {
         guard !isEmbedded else { return false }
         if check.anchor.handover != nil, !check.isHandoverKept { return true }
@@ -109,8 +109,8 @@ extension LogTracker {
         return askHandovers(now)
     }
 
-    /// Nothing was read before another leader came. One whose log begins before ours did is not the one that told it: it never had what
-    /// was deleted, and so may lack what stood before our position too. One that begins at our position has nothing before it.
+    /// Nothing was read before the leader changed. If the new log begins before ours did, its broker never had what was deleted,
+    /// and so may also lack what was before our position. If it begins at our position, nothing is before that.
     private mutating func compareStart(_ index: Int, _ logStart: Int64, _ partition: TrackedPartition) {
         guard let check = refresh?.checks[index], let opening = partition.opening else { return }
         if logStart < opening.logStart {
@@ -120,7 +120,7 @@ extension LogTracker {
         }
     }
 
-    /// The log no longer holds the position: it is read on from where it begins now.
+    /// The log no longer holds the position: reading continues where the log begins now.
     private mutating func reopen(_ name: PartitionName) {
         stop(name)
         self[name]?.origin = .logStart
@@ -130,9 +130,9 @@ extension LogTracker {
         self[name]?.refused = nil
     }
 
-    /// Reads once more what was read last from the broker before. Whoever leads without having had it has another record
-    /// there, or will have; and nothing else need show it, where all that is missing was read after the last refresh and
-    /// the log was longer than our position before the first fetch.
+    /// Reads once more what was read last from the former broker. A leader that never had it has another record there, or will
+    /// have. Nothing else need show that, if all that is missing was read after the last refresh, and the log was longer than our
+    /// position before the first fetch.
     private mutating func askHandovers(_ now: Moment) -> Probe? {
         let checks = refresh?.checks ?? []
         let open = isEmbedded ? [] : checks.indices.filter { checks[$0].anchor.handover != nil }
@@ -158,8 +158,8 @@ extension LogTracker {
         return askLastRecords(now)
     }
 
-    /// Reads the records once more that decide, and without ids some others in turn: a log that was recreated with the same
-    /// time stamps at the same offsets raises no suspicion.
+    /// Reads once more the records that decide a suspicion. Without ids it also reads some others in turn: a log that was
+    /// recreated with the same time stamps at the same offsets raises no suspicion.
     private mutating func askLastRecords(_ now: Moment) -> Probe? {
         let checks = refresh?.checks ?? []
         let chosen =
@@ -174,7 +174,7 @@ extension LogTracker {
 
     private func lastRecord(of check: Refresh.Check) -> RecordMark? { self[check.name]?.check?.held.last }
 
-    /// Those whose turn it is of the ones that are not in doubt.
+    /// Some of the checks that are not in doubt, in turn.
     private mutating func routineRereads(_ checks: [Refresh.Check]) -> [Int] {
         guard !isEmbedded else { return [] }
         let willing = checks.indices.filter {
@@ -204,7 +204,7 @@ extension LogTracker {
             guard let check = refresh?.checks[index], let found = check.found, var log = self[check.name]?.check else {
                 continue
             }
-            // What was not in doubt does not get so by silence.
+            // Silence puts no log in doubt that was not in doubt before.
             if check.verdict == .holds, found == .silent || found == .unreadable { continue }
             refresh?.checks[index].verdict = log.settle(found, check.answers, logStart: logStart, now: began)
             self[check.name]?.check = log
@@ -213,7 +213,7 @@ extension LogTracker {
 
     mutating func concludeChecks(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
-        // Where one log is another now, what holds of the others proves nothing: nothing was read of them yet.
+        // If one log of a topic is another now, checks of its other logs prove nothing: nothing was read of the new ones yet.
         let broken = Set(refresh.checks.filter { $0.verdict == .broken && isOfNow($0) }.map { Int($0.name.topic) })
         if let again = askBrokenTopicIDs(broken, now) { return again }
         for check in refresh.checks where isOfNow(check) {
@@ -231,15 +231,15 @@ extension LogTracker {
                 if let gone = partition.check?.hold(check.anchor, check.answers, now: refresh.checksBegan) {
                     partition.anchor.removeWitness(gone)
                 }
-                // Of a log of which nothing had been read, what was read during the refresh may be of another.
+                // If nothing had been read of the log, what was read during the refresh may be of another one.
                 if check.anchor.next > 0 || partition.next == 0 { partition.prove(at: refresh.checksBegan) }
-                // Of an id that is not the topic's yet, below.
+                // For an id that is not the topic's yet, see below.
                 if let id = reportedID(check.name), id == topics[Int(check.name.topic)].id { partition.provedID = id }
             case .holds, .broken, .open, .suspicious: break
             }
             self[check.name] = partition
             change(check.name)
-            // The log is the one that refused the position: it was not the log's fault, so once more.
+            // The log is the same one and refused the position. The log was not the cause, so retry.
             if check.verdict == .holds, partition.refused != nil { tryAgain(check.name, now) }
         }
         for (topic, id) in refresh.firstIDs {
@@ -257,12 +257,12 @@ extension LogTracker {
         return beginOpenings(now)
     }
 
-    /// Whether its topic was not forgotten meanwhile.
+    /// Whether its topic has not been forgotten since.
     private func isOfNow(_ check: Refresh.Check) -> Bool {
         topics[Int(check.name.topic)].incarnation == check.incarnation
     }
 
-    /// Goes on where it was, at most once in a while.
+    /// Continues where it was, at most once in a while.
     private mutating func tryAgain(_ name: PartitionName, _ now: Moment) {
         guard let partition = self[name] else { return }
         if let resumedAt = partition.resumedAt, now.monotonic - resumedAt < Self.resumePause { return }

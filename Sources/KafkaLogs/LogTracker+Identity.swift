@@ -1,7 +1,7 @@
 // Ids of topics (KIP-516): whether the log that each leader has is of the topic that is read.
 extension LogTracker {
-    /// All leaders that tell an id tell one of before for so long: then it is the topic's after all. No broker that leads
-    /// is behind its controller for longer, by orders; monotonic milliseconds.
+    /// If all leaders that report an id report a former one for this long, it is the topic's after all. A broker that leads is
+    /// behind its controller for much less time, by orders of magnitude; monotonic milliseconds.
     static let formerIDPatience: Int64 = 10_000
 
     mutating func askTopicIDs(_ now: Moment) -> Probe? {
@@ -14,7 +14,7 @@ extension LogTracker {
         return ask(.topicIDs(questions), .topicIDs(questions), timeout: Self.metadataTimeout)
     }
 
-    /// Each leader tells the id of the topic whose logs it has. All are heard before anything follows from one of them.
+    /// Each leader reports the id of the topic whose logs it has. All answers are collected before anything follows from one.
     mutating func identify(_ questions: [TopicIDQuestion], _ answers: [TopicIDAnswer], _ now: Moment) {
         var lacking: Set<Int> = []
         for (question, answer) in zip(questions, answers) {
@@ -27,7 +27,7 @@ extension LogTracker {
         }
         for topic in topics.indices {
             let reported = Set((refresh?.topicIDs[topic] ?? [:]).values)
-            // Whoever lacks it is behind those who tell its id.
+            // A leader that lacks the topic is behind those that report its id.
             let isHeld = topics[topic].id.map(reported.contains) ?? false
             if lacking.contains(topic), !isHeld { leaderLacks(topic, now) }
             noteReturn(topic, reported, now)
@@ -35,8 +35,8 @@ extension LogTracker {
         }
     }
 
-    /// A topic may be recreated between the answer about its id and that about its logs: then its log is not the one that the id
-    /// was told of, and does not keep it. Whoever has told the id is asked once more before that is believed.
+    /// A topic may be recreated between the answer about its id and that about its logs. Its log is then not the one that the id
+    /// was reported for, and does not keep it. The leaders are asked for the id once more before that is believed.
     mutating func askBrokenTopicIDs(_ broken: Set<Int>, _ now: Moment) -> Probe? {
         guard let refresh, !refresh.hasAskedBroken else { return nil }
         var questions: [TopicIDQuestion] = []
@@ -49,8 +49,8 @@ extension LogTracker {
         return ask(.brokenTopicIDs(questions), .topicIDs(questions), timeout: timeLeft(now))
     }
 
-    /// Another id recreates the topic, as in the step for all of them; none, or the same, changes nothing. Its logs are opened by
-    /// the next refresh: the ends that this one was told may be of those before.
+    /// Another id recreates the topic, as in the step for all topics; no id, or the same, changes nothing. The next refresh opens
+    /// its logs: the ends that were reported in this one may be those of the former logs.
     mutating func identifyBroken(_ questions: [TopicIDQuestion], _ answers: [TopicIDAnswer], _ now: Moment) {
         for (question, answer) in zip(questions, answers) {
             if case .id(let id) = answer { refresh?.topicIDs[question.topic, default: [:]][question.broker] = id }
@@ -69,19 +69,19 @@ extension LogTracker {
 
     private mutating func identify(_ topic: Int, _ reported: Set<TopicID>, _ now: Moment) {
         guard let asked = refresh?.began.wall else { return }
-        // A leader may not have heard yet of what is known here already.
+        // A leader may not know yet what is known here already.
         let present = reported.subtracting(topics[topic].formerIDs)
         guard let mine = topics[topic].id else {
             let isOpen = topics[topic].partitions.contains { $0.lastOpening != nil }
             switch (present.first, isOpen) {
             case (nil, _): break
-            // Which of them is behind its controller, nobody can say yet.
+            // Which of them is behind its controller is not known yet.
             case (_?, let isOpen) where present.count > 1:
                 if !isOpen {
                     refresh?.disputed.insert(topic)
                     notices.append(.brokersDisagree)
                 }
-            // Of logs that were opened without it, the id says nothing yet.
+            // The id proves nothing yet of logs that were opened without it.
             case (let id?, true): refresh?.firstIDs[topic] = id
             case (let id?, false): confirm(id, of: topic, asked)
             }
@@ -103,7 +103,7 @@ extension LogTracker {
         refresh?.identified.insert(topic)
     }
 
-    /// One leader that was behind may have had the present id retired, by an id that it told late, or by lacking the topic.
+    /// One leader that was behind may have caused the present id to be retired: it reported an id late, or lacked the topic.
     private mutating func noteReturn(_ topic: Int, _ reported: Set<TopicID>, _ now: Moment) {
         guard reported.count == 1, let id = reported.first, topics[topic].formerIDs.contains(id) else {
             topics[topic].returning = nil
@@ -119,17 +119,17 @@ extension LogTracker {
 
     // MARK: - What follows for a partition
 
-    /// Whether the partition's own leader has told in this refresh that its log is of the topic that is read, and told so of the
-    /// log that was opened. Another leader's word is no proof of it; nor is its own, where it told no id when the log was opened:
-    /// it may have had the log of before.
+    /// Whether the partition's own leader has reported in this refresh that its log is of the topic that is read, and reported
+    /// the same of the log that was opened. Another leader's report does not prove it. Nor does its own, if it reported no id
+    /// when the log was opened: it may have had the former log.
     func isIdentified(_ name: PartitionName) -> Bool {
         let topic = Int(name.topic)
         guard refresh?.identified.contains(topic) == true, let reported = reportedID(name) else { return false }
         return reported == topics[topic].id && reported == self[name]?.provedID
     }
 
-    /// Whether its leader is behind its controller, or ahead of all others: it has told another topic's id, and what it says of a
-    /// log is of that topic's. One that tells no id is believed as where there are none.
+    /// Whether its leader is behind its controller, or ahead of all others: it has reported another topic's id, and what it
+    /// reports of a log concerns that topic. A leader that reports no id is believed, as in a cluster without ids.
     func isOfAnotherTopic(_ name: PartitionName) -> Bool {
         let topic = Int(name.topic)
         if refresh?.disputed.contains(topic) == true { return true }

@@ -1,18 +1,18 @@
-/// Whether two brokers tell the same of the topics: until they do, at the start, nothing is read.
+/// Whether two brokers report the same of the topics. At the start nothing is read until they do.
 ///
-/// A broker may be behind its controller. Taken at its word, it would have topics missing that are there, and partitions
-/// counted as added that were there all along.
+/// A broker may be behind its controller. If one answer were believed, topics that exist would count as missing, and partitions
+/// that always existed would count as added.
 struct StartAgreement {
-    /// If so long no second broker tells anything, one that told the same twice is believed; monotonic milliseconds.
+    /// If no second broker answers for this long, one that answered the same twice is believed; monotonic milliseconds.
     static let patience: Int64 = 10_000
 
     private(set) var isReached = false
-    /// What each broker told last, without its leaders; −1 is one that is not known.
+    /// What each broker reported last, without its leaders; −1 is a broker that is not known.
     private var shapes: [Int32: [TopicShape]] = [:]
     private var since: Int64?
     private var attempts = 0
 
-    /// Takes an answer; returns which broker to ask besides, nil for any. `asked`: the broker that it was asked of.
+    /// Adds an answer; returns which broker to ask in addition, nil for any. `asked`: the broker that was asked for it.
     mutating func add(_ answer: MetadataAnswer, asked: Int32?, now: Int64) -> Int32? {
         since = since ?? now
         let broker = asked ?? answer.broker ?? -1
@@ -20,7 +20,7 @@ struct StartAgreement {
         let isSingle = answer.brokers.count <= 1
         let isRepeated = shapes[broker] == shape || isSingle && shapes[-1] == shape
         shapes[broker] = shape
-        // Where there is one broker, or none that answers besides, twice the same is all that can be had.
+        // With one broker, or where no other one answers, the same answer twice is the best evidence there is.
         let isAlone = isSingle || now - (since ?? now) >= Self.patience
         let isConfirmed = shapes.contains { $0.key >= 0 && broker >= 0 && $0.key != broker && $0.value == shape }
         isReached = isConfirmed || isAlone && isRepeated
@@ -48,7 +48,7 @@ enum TopicShape: Equatable {
 extension LogTracker {
     /// Refreshes between two reminders of a situation that lasts: 30 s at one refresh in 2 s.
     static let refreshesBetweenReminders = 15
-    /// Second answers that are asked for in one refresh at the start.
+    /// How many second answers one refresh requests at the start.
     static let maximumSecondAnswers = 3
 
     mutating func adopt(_ answer: MetadataAnswer, _ now: Moment) -> Probe? {
@@ -62,7 +62,7 @@ extension LogTracker {
         return askLeaders(now)
     }
 
-    /// Whether something that is read would be gone: one answer is no proof of that.
+    /// Whether something that is read would be gone: one answer does not prove that.
     private func takesAway(_ metadata: TopicMetadata, _ topic: Int) -> Bool {
         let opened = topics[topic].partitions.lastIndex { $0.lastOpening != nil }
         guard let opened else { return false }
@@ -89,9 +89,9 @@ extension LogTracker {
         return ask(.secondMetadata(broker: next), .metadata(from: next), timeout: Self.metadataTimeout)
     }
 
-    // MARK: - What an answer lacks, by its leader's own word
+    // MARK: - What an answer lacks, confirmed by its leader
 
-    /// The id is told by the leaders in the next step; where there is none, their own metadata have to say it.
+    /// The leaders report the id in the next step. Where there is no id, their own metadata must confirm what is lacking.
     private mutating func askLeaders(_ now: Moment) -> Probe? {
         guard let doubtful = refresh?.doubtful, !doubtful.isEmpty else { return askTopicIDs(now) }
         var leaders: [Int32] = []
@@ -103,7 +103,7 @@ extension LogTracker {
         return askSecondMetadata(now)
     }
 
-    /// Who led a partition of it last; another broker if that one has left the cluster.
+    /// The broker that led a partition of it last; another broker if that one has left the cluster.
     private func leaderToAsk(_ topic: Int) -> Int32? {
         let leader = topics[topic].partitions.last { $0.lastOpening != nil }?.leader
         if let leader, brokers[leader] != nil { return leader }
@@ -127,13 +127,13 @@ extension LogTracker {
         return askSecondMetadata(now)
     }
 
-    /// Its leader itself says that the topic, or a partition of it, is no more: what comes under its name is another log.
+    /// Its leader itself reports that the topic, or a partition of it, no longer exists. What comes under its name is another log.
     mutating func leaderLacks(_ topic: Int, _ now: Moment) {
         forget(topic)
         enter(.gone, .topicGone(topic: topics[topic].name), topic)
     }
 
-    // MARK: - Taking over
+    // MARK: - Adopting
 
     mutating func adopt(_ metadata: TopicMetadata, _ topic: Int, _ now: Moment) {
         switch metadata {
@@ -159,7 +159,7 @@ extension LogTracker {
     private mutating func adopt(_ leaders: [Int32?], _ topic: Int, _ now: Moment) {
         let before = topics[topic].partitions.count
         let label = topics[topic].name
-        // What was there when the topic was first found is read from the start of the window, all else from its own.
+        // Partitions that were there when the topic was first found are read from the start of the window, others from their own.
         let origin: Origin = topics[topic].isSeen ? .logStart : .window
         topics[topic].isSeen = true
         if leaders.count < before, topics[topic].partitions[leaders.count...].allSatisfy({ $0.lastOpening == nil }) {
@@ -172,7 +172,7 @@ extension LogTracker {
         if topics[topic].owesRecreated {
             topics[topic].owesRecreated = false
             note(.recreated(topic: UInt16(topic)))
-            // One that had gone is told as found.
+            // A topic that had gone is reported as found.
             if topics[topic].situation == .present { notices.append(.topicRecreated(topic: label)) }
         }
         switch topics[topic].situation {
@@ -195,23 +195,23 @@ extension LogTracker {
         }
     }
 
-    /// Drops the topic's logs; what comes next under its name is another one, read from its start. `isBroken`: that is what the
-    /// records of one say. `cutBackNoticed`: when one was found to be cut back (wall clock); the id is not known to have changed,
-    /// and so says nothing of what was lost.
+    /// Drops the topic's logs. What comes next under its name is another one, read from its start. `isBroken`: the records of a
+    /// log show that. `cutBackNoticed`: when one was found to be cut back (wall clock). The id is not known to have changed then,
+    /// and so does not show what was lost.
     mutating func forget(_ topic: Int, isBroken: Bool = false, cutBackNoticed: Int64? = nil) {
         let isCutBack = cutBackNoticed != nil
         let openings = topics[topic].partitions.compactMap(\.lastOpening)
         if let opened = openings.map(\.opened).max() {
             topics[topic].owesRecreated = true
-            // What was read since the id was told, or since the first of the logs was proved last, may be of those that
-            // have the names now. Of a log that was cut back, all that was read before counts as lost.
-            // Where a record is another one now, what was read was not of the log that is there.
+            // What was read since the id was reported, or since the earliest of the last proofs of the logs, may be of the logs
+            // that have the names now. Of a log that was cut back, everything that was read before counts as lost. Where a record
+            // is another one now, what was read was not of the log that is there.
             let proved = topics[topic].partitions.compactMap { partition in
                 partition.opening == nil ? nil : isBroken ? partition.known : partition.provedAt
             }
             let known = isCutBack ? proved.max() : topics[topic].identifiedAt ?? proved.min()
             topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known ?? opened)
-            // Another node may have read, and proved, what is lost, until it was noticed here.
+            // Another node may have read, and proved, what is lost, until this node noticed the loss.
             topics[topic].lastWhole = cutBackNoticed
         }
         for index in topics[topic].partitions.indices { stop(name(topic, index)) }
@@ -223,8 +223,8 @@ extension LogTracker {
         topics[topic].identifiedAt = nil
     }
 
-    /// Each name of the topic has another log: it is there, and read from its start. `keepsID`: a log was cut back, which
-    /// gives the topic no other id. `isBroken`: that is what its records say, not its id.
+    /// Each name of the topic has another log, which exists and is read from its start. `keepsID`: a log was cut back, which does
+    /// not change the topic's id. `isBroken`: its records show that, not its id.
     mutating func recreate(_ topic: Int, keepsID: Bool = false, isBroken: Bool = false, _ now: Moment) {
         let id = topics[topic].id
         let isCutBack = isBroken && id != nil
@@ -237,7 +237,7 @@ extension LogTracker {
         if keepsID, let id { note(.identified(topic: UInt16(topic), id: id.hash)) }
     }
 
-    /// Tells a situation when it begins, and again now and then while it lasts.
+    /// Reports a situation when it begins, and again from time to time while it lasts.
     private mutating func enter(_ situation: TopicSituation, _ notice: LogNotice, _ topic: Int) {
         topics[topic].refreshesSinceNotice += 1
         let lasts = topics[topic].situation == situation

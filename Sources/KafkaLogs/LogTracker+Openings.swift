@@ -1,15 +1,15 @@
-// Where reading begins, of the partitions of which that is not known yet.
+// Where reading begins, for partitions for which that is not known yet.
 extension LogTracker {
-    /// The first record of each log, and the one before the start, are asked for in so many refreshes; then nothing is known of it.
+    /// In how many refreshes the first record of a log, and the one before the start, are requested; then they stay unknown.
     static let maximumFirstRecordAttempts = 3
-    /// A leader that refuses so often to say where the window begins has a batch there that it cannot read itself: then
+    /// If a leader refuses this often to report where the window begins, it has a batch there that it cannot read itself. Then
     /// reading begins at the log start.
     static let maximumWindowRefusals = 3
-    /// So far before the start the last record is looked for at most: the marker of a transaction takes one offset (KIP-98).
+    /// How far before the start the last record is searched for at most: the marker of a transaction uses one offset (KIP-98).
     static let maximumDistanceBefore: Int64 = 2
 
-    /// The ends were asked before: a record that comes between the two requests then lies behind the end, and is read in
-    /// any case. A partition whose window is empty is read from its end.
+    /// The ends were requested before. A record that comes between the two requests then lies behind the end, and is read in any
+    /// case. A partition whose window is empty is read from its end.
     mutating func beginOpenings(_ now: Moment) -> Probe? {
         guard let ends = refresh?.ends else { return nil }
         let names = allPartitions.filter { self[$0]?.opening == nil && ends[$0] != nil && !isOfAnotherTopic($0) }
@@ -52,8 +52,8 @@ extension LogTracker {
         return askFirstRecords(now)
     }
 
-    /// Reads the first record of each log of which the consumer will not: it tells how old the log is, and whether anything
-    /// stands between the log start and the window's.
+    /// Reads the first record of each log for which the consumer will not do so. It shows how old the log is, and whether a
+    /// record lies between the log start and the start of the window.
     private mutating func askFirstRecords(_ now: Moment) -> Probe? {
         guard let openings = refresh?.openings, let began = refresh?.openingsBegan, window != nil, !isEmbedded
         else { return askRecordsBefore(1, now) }
@@ -66,8 +66,8 @@ extension LogTracker {
         return ask(.firstRecords(names), .records(questions), timeout: timeLeft(now))
     }
 
-    /// Reads the last record before the start: by that one another leader shows that it has the same log, where nothing was read yet.
-    /// Whoever lost it in an unclean election may have others there, and at our position too.
+    /// Reads the last record before the start. With it a new leader shows that it has the same log, if nothing was read yet. A
+    /// leader that lost it in an unclean election may have other records there, and at our position too.
     mutating func askRecordsBefore(_ distance: Int64, _ now: Moment) -> Probe? {
         guard let openings = refresh?.openings, !isEmbedded, distance <= Self.maximumDistanceBefore
         else { return open(now) }
@@ -88,13 +88,13 @@ extension LogTracker {
     mutating func open(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
         for (name, answers) in refresh.openings.sorted(by: { $0.key < $1.key }) {
-            // Retention moved the start meanwhile, or its record did not come: in the next refresh.
+            // Retention moved the start meanwhile, or its record did not arrive: it is opened in the next refresh.
             if answers.first == .outOfRange { continue }
             if answers.first == .silent || answers.before == .silent {
                 self[name]?.failedFirstRecords += 1
                 if isFirstRecordWanted(name) { continue }
             }
-            // Whoever told the end has another log than who leads now.
+            // The broker that reported the end has another log than the present leader.
             if answers.endsBeforeStart { continue }
             open(name, answers, asked: refresh.openingsBegan, now)
         }
@@ -109,17 +109,17 @@ extension LogTracker {
             self[name]?.openedRefresh = began
             let id = reportedID(name)
             self[name]?.provedID = id
-            // What its leader has told now is what is known of this log: should another take the name before the first
-            // fetch, then that one is younger.
+            // What its leader has reported now is what is known of this log. If another log gets the name before the first fetch,
+            // that log is younger.
             self[name]?.prove(at: asked)
             self[name]?.isAssigned = true
             self[name]?.isOutdated = true
             assignments.append(.read(name, at: opening.start))
-            // It was made while we were watching, and what was deleted before it was found nobody was given.
+            // It was created while the node was running, and what was deleted before it was found was never delivered.
             if opening.start > 0, self[name]?.origin == .logStart { note(.recordsLost(name, .retention)) }
             change(name)
-            // Cursors say until when all was read: before the end is asked for once more, less than what was found unread, and
-            // of a log that was found to be another one in this refresh, nothing.
+            // Cursors state until when everything was read. Before the end is requested again, that is less than what was found
+            // unread, and for a log that was found to be another one in this refresh it is nothing.
             if opening.unread != nil || self[name]?.end == nil { wantsRefresh = true }
             return
         }
@@ -129,7 +129,7 @@ extension LogTracker {
         self[name]?.anchor = LogAnchor(next: answers.logStart, broker: leader)
         self[name]?.check = LogCheck(start: answers.logStart, windowStart: LogCheck.sinceEver)
         lose(name, .retention, readingAt: answers.logStart, now)
-        // As of a partition that was added: its stamps say nothing of when the rest came.
+        // As for a partition that was added: its stamps do not show when the rest arrived.
         self[name]?.opening?.liveFrom = answers.logStart
         self[name]?.opening?.logStart = answers.logStart
         resume(name, at: answers.logStart, now)
@@ -138,7 +138,7 @@ extension LogTracker {
 }
 
 extension OpeningAnswers {
-    /// Where the window begins, as its leader told.
+    /// Where the window begins, as its leader reported.
     fileprivate var windowOffset: Int64 {
         switch (origin, windowStart) {
         case (.logStart, _): logStart
@@ -148,7 +148,7 @@ extension OpeningAnswers {
         }
     }
 
-    /// Where reading begins: at the log start, if no record stands between that and the window's.
+    /// Where reading begins: at the log start, if no record lies between it and the start of the window.
     var start: Int64 {
         switch first {
         case .firstRecord(let mark, _)? where mark.offset >= windowOffset: logStart
@@ -163,7 +163,7 @@ extension OpeningAnswers {
         return nil
     }
 
-    /// Whether what stands so far before the start is to be asked for: behind a hole, further back.
+    /// Whether to request what is at this distance before the start. Farther back is requested only behind a hole.
     fileprivate func lacksRecordBefore(_ distance: Int64) -> Bool {
         guard start - distance >= logStart else { return false }
         return distance == 1 || before?.isBehind(start - 1) == true
@@ -178,9 +178,9 @@ extension OpeningAnswers {
         }
     }
 
-    /// Of a log that was not there when its topic was first found, cursors may be from a moment at which nothing of it was known.
-    /// What stands in it then, in a filled partition that was added, counts as arrived now: its stamps say nothing of when it
-    /// came. All others are opened before the node is ready, also those whose leaders are late.
+    /// If a log was not there when its topic was first found, cursors may be from a moment at which nothing of it was known. What
+    /// an added partition holds already then counts as arrived now: its stamps do not show when it arrived. All other logs are
+    /// opened before the node is ready, also those whose leaders are late.
     fileprivate func opening(window: Int64?, now: Int64) -> Opening {
         let start = start
         var opening = Opening(
@@ -189,12 +189,12 @@ extension OpeningAnswers {
             readsFirst: start == logStart, windowStart: nil, opened: now)
         if start > 0 {
             var stampedBefore: Int64?
-            // What was deleted came before the first record that is left, whose stamp has to say when that was.
+            // What was deleted came before the first record that is left, whose stamp must show when that was.
             let isBounded = logStart == 0 || first.flatMap(\.timestamp).map { $0 >= 0 } ?? false
             if let window, windowStart != nil, start > logStart, isBounded { stampedBefore = now - window }
             opening.unread = LogFacts.Unread(stampedBefore: stampedBefore, arrivedBefore: now)
         }
-        // Nothing stands before the log start, of whatever time.
+        // No record of any time is before the log start.
         if start == logStart, start > 0 {
             opening.windowStart = LogCheck.sinceEver
         } else if let window, windowStart != nil {

@@ -1,18 +1,18 @@
-// What the consumer brings.
+// What the consumer delivers.
 extension LogTracker {
-    /// What is to become of a record.
+    /// What the caller does with a record.
     package enum Reception: Equatable, Sendable {
         case handOver
         /// The same, and its mark is wanted (`mark`).
         case handOverMarked
-        /// It belongs to a read that was given up.
+        /// It belongs to a read that was abandoned.
         case drop
     }
 
-    /// No log gets that far: larger ones are none, and sums of two of these still have room in 64 bits.
+    /// No log reaches this offset: larger ones are invalid, and the sum of two of these still fits into 64 bits.
     static let maximumOffset: Int64 = 1 << 61
 
-    /// A record has come. What it changes is to be taken (`takeChanges`) before it is handed over.
+    /// Handles a record that has arrived. The caller applies what it changes (`takeChanges`) before it hands the record over.
     ///
     /// `isLast`: the next message is of another partition or another broker, or no record.
     package mutating func read(
@@ -40,9 +40,9 @@ extension LogTracker {
         return isFirst || isLast ? .handOverMarked : .handOver
     }
 
-    /// Whether a record below the position was never handed over. Then the position was wrong, and others like it may be
-    /// missing: everybody is to resync, and reading goes on with it. One that was, or lies before reading began, changes
-    /// nothing: whoever keeps the records would leave it out.
+    /// Whether a record below the position was never handed over. The position was then wrong, and others like it may be missing:
+    /// all clients must resync, and reading continues with it. A record that was handed over, or lies before the start of
+    /// reading, changes nothing: the history would leave it out.
     private mutating func wasPassedOver(_ name: PartitionName, _ offset: Int64, _ now: Moment) -> Bool {
         guard let partition = self[name] else { return false }
         let isPassedOver = partition.passedOver?.contains(offset) ?? false
@@ -60,8 +60,8 @@ extension LogTracker {
         return false
     }
 
-    /// A record was handed over, and left out by whoever keeps the records as one that was read before: it counts as lost,
-    /// and so may others. To be called behind the batch.
+    /// A record was handed over, and the history left it out as one that was read before. It counts as lost, and others may be
+    /// lost too. To be called after the batch.
     package mutating func passOver(_ name: PartitionName, _ now: Moment) {
         guard let partition = self[name], partition.opening != nil else { return }
         recordsBelow.unread += 1
@@ -79,14 +79,14 @@ extension LogTracker {
     /// What was read has been handed over.
     package mutating func endBatch() { current = nil }
 
-    /// Reading began at the log start: the first good stamp says before which time the log was empty, or had only what was
-    /// removed since. Whoever reads the first record of all knows the log from then on.
+    /// Reading began at the log start. The first good stamp shows before which time the log was empty, or had only what was
+    /// removed since. A node that reads the very first record knows the log from then on.
     private mutating func noteFirst(_ timestamp: Int64, _ offset: Int64, _ name: PartitionName, _ now: Moment) {
         let (topic, index) = (Int(name.topic), Int(name.number))
         guard let opening = topics[topic].partitions[index].opening else { return }
         let isFirst = topics[topic].partitions[index].next == 0
         let isGood = timestamp >= 0 && timestamp <= now.wall
-        // Behind a beginning that was compacted or aborted stands no first record.
+        // If the beginning was compacted or aborted, no first record follows it.
         let isGone = isFirst && offset > 0
         if isFirst, !isGone {
             topics[topic].partitions[index].known = max(topics[topic].partitions[index].known ?? .min, now.wall)
@@ -94,7 +94,7 @@ extension LogTracker {
             topics[topic].partitions[index].opening?.firstStamp = timestamp
         }
         if isGood {
-            // A stamp from behind the first record may be later than the moment at which that one was read here.
+            // A stamp from behind the first record may be later than the moment at which that record was read here.
             let born = min(timestamp, topics[topic].partitions[index].opening?.firstReadAt ?? timestamp)
             if opening.start == 0, !isGone { topics[topic].partitions[index].opening?.born = born }
             let stampedBefore = min(opening.unread?.stampedBefore ?? .max, timestamp)
@@ -116,7 +116,7 @@ extension LogTracker {
         if !wasLoaded, topics[topic].partitions[index].isLoaded { unloaded -= 1 }
     }
 
-    /// A fetch said that nothing stands behind `offset` for now.
+    /// A fetch reported that the log has nothing from `offset` on for now.
     package mutating func reachEnd(_ topic: Int, _ number: Int32, offset: Int64, _ now: Moment) {
         let name = PartitionName(topic: UInt16(topic), number: number)
         guard let partition = self[name], partition.opening != nil, partition.isAssigned, !partition.isOutdated,
@@ -125,7 +125,7 @@ extension LogTracker {
         if partition.failure != nil, offset > partition.next { endFailure(name, at: offset, now) }
         current = nil
         if partition.next == 0, offset > 0 {
-            // Aborted or compacted away: no first record is left to tell anything.
+            // Aborted or compacted away: no first record is left that could show anything.
             self[name]?.opening?.readsFirst = false
         }
         let isChanged = partition.next != offset
@@ -133,8 +133,8 @@ extension LogTracker {
         if isChanged { change(name) }
     }
 
-    /// How far a partition's log goes, as the last fetch has told, with what open transactions hold back; below 0 where no fetch
-    /// has told. Where all is read that may be, and the log goes on, a transaction is open.
+    /// How far a partition's log goes by the last fetch, including what open transactions hold back; below 0 where no fetch has
+    /// reported it. If everything that may be read is read, and the log goes on, a transaction is open.
     package mutating func noteHighWatermark(_ name: PartitionName, _ high: Int64, _ now: Moment) {
         guard let partition = self[name], partition.opening != nil else { return }
         let isAtEnd = partition.hasAnswered && partition.end.map { $0 <= partition.next } ?? false
@@ -145,18 +145,18 @@ extension LogTracker {
         }
     }
 
-    /// The broker refuses the position. Until the next refresh has found out why, the partition stands still.
+    /// The broker refuses the position. The partition does not advance until the next refresh has found out why.
     ///
-    /// Below 0: since librdkafka 2.1 a leader says that its log was cut back (KIP-320), of which no position is told.
+    /// Below 0: since librdkafka 2.1 a leader reports that its log was cut back (KIP-320), without a position.
     package mutating func refuse(_ topic: Int, _ number: Int32, offset: Int64, _ now: Moment) {
         let name = PartitionName(topic: UInt16(topic), number: number)
         guard let partition = self[name], partition.isAssigned, !partition.isOutdated else { return }
         wantsRefresh = true
-        // Where we never were: the library took that for an offset inside a batch that it cannot read, and is lost there.
+        // We never were at this offset: the library assumed it inside a batch that it cannot read, and is lost there.
         if partition.failure != nil, offset >= 0, offset != partition.next { return stopReading(name, now) }
-        // It may come before or after the word of such a batch, or be of the log of before, told when the next one is read already.
-        // Of an offset behind all that was read and all that its leader told, a refusal says nothing of the log: what is read
-        // again is refused again where it is another one.
+        // It may come before or after the report of such a batch, or concern the former log and arrive when the next one is read
+        // already. A refusal of an offset behind all that was read, and all that its leader reported, shows nothing of the log:
+        // if the log is another one, what is read again is refused again.
         if offset > max(partition.end ?? .min, partition.next) {
             self[name]?.failure = .reread(from: partition.next)
             return resume(name, at: partition.next, now)
@@ -164,7 +164,7 @@ extension LogTracker {
         self[name]?.refused = offset < 0 ? partition.next : offset
     }
 
-    /// The broker does not let the partition be read for now; the library asks again for the same records.
+    /// The broker does not allow the partition to be read for now; the library requests the same records again.
     package mutating func trouble(_ topic: Int, _ number: Int32, reason: String) {
         notices.append(.partitionTrouble(topic: topics[topic].name, partition: number, reason: reason))
     }
@@ -176,12 +176,11 @@ extension LogTracker {
     }
 }
 
-/// Records that came below the position of their partition. In a log that only grows, and is read from one position on, there
-/// are none.
+/// Records that came below the position of their partition. A log that only grows, and is read from one position on, has none.
 package struct RecordsBelow: Sendable, Equatable {
     /// They were handed over before, and are left out.
     package var repeated: UInt64 = 0
-    /// They were not, and everybody is told to resync.
+    /// They were not handed over before, and all clients must resync.
     package var unread: UInt64 = 0
 
     package init(repeated: UInt64 = 0, unread: UInt64 = 0) { (self.repeated, self.unread) = (repeated, unread) }

@@ -1,4 +1,4 @@
-// What is to be thought of it all at one moment.
+// The state of all logs at one moment.
 extension LogTracker {
     /// What keeps the node from being ready, now.
     package var readiness: Readiness {
@@ -59,8 +59,8 @@ extension LogTracker {
         return state
     }
 
-    /// Whether a partition was asked in vain that is not stalled yet: the next refresh is to come soon, and finds out whether
-    /// that was one connection that was cut.
+    /// Whether a question to a partition stayed unanswered that is not stalled yet. The next refresh should come soon: it finds
+    /// out whether that was one connection that was cut.
     package func suspectsSilence(_ now: Moment) -> Bool {
         topics.contains { $0.partitions.contains { $0.watch.isSuspected(now.monotonic) } }
     }
@@ -84,7 +84,7 @@ extension LogTracker {
         allPartitions.map { name in (name, self[name].flatMap { $0.hasAnswered ? $0.next : nil }) }
     }
 
-    /// The partitions whose number in the order of their names lies in a range: for whoever goes over all of them in slices.
+    /// The partitions whose number in the order of their names lies in a range, for callers that process all of them in slices.
     package func partitionStates(_ range: Range<Int>) -> [PartitionState] {
         var states: [PartitionState] = []
         var first = 0
@@ -131,7 +131,7 @@ package struct PartitionState: Sendable {
     }
 }
 
-/// What the operator is told about topics and partitions; named as in the settings.
+/// What is reported to the operator about topics and partitions; named as in the settings.
 package enum LogNotice: Equatable, Sendable {
     case topicMissing(topic: String)
     case topicForbidden(topic: String)
@@ -149,6 +149,6 @@ package enum LogNotice: Equatable, Sendable {
     case recordsPassedOver(topic: String, partition: Int32, offset: Int64, position: Int64)
     case partitionTrouble(topic: String, partition: Int32, reason: String)
     case metadataTrouble(reason: String)
-    /// The brokers tell different things of the topics, and so the node is not ready.
+    /// The brokers report different topics or partitions, and so the node is not ready.
     case brokersDisagree
 }

@@ -1,22 +1,22 @@
-// Batches that cannot be read: each is read twice, then everybody is to resync, and reading goes on behind it.
+// Batches that cannot be read. Each is read twice; then all clients must resync, and reading continues behind it.
 extension LogTracker {
     /// Between two attempts to go on where the broker refused, in milliseconds.
     static let resumePause: Int64 = 1_000
-    /// A partition that stands still for so long, without an error, is asked for what stands behind its position. It is more
+    /// If a partition does not advance for this long, without an error, what is behind its position is requested. This is longer
     /// than the library waits for one answer (`socket.timeout.ms`, 10 s): whatever arrives at all has arrived by then.
     static let standstillPatience: Int64 = 30_000
-    /// Partitions of a topic that we lack the right to read are assigned again after so long: the library reports an end that
-    /// it has reported before to a new assignment only, and so says that the right is back.
+    /// Partitions of a topic that we have no right to read are assigned again after this time. The library repeats the report of
+    /// an end only to a new assignment. That report shows that the right is back.
     static let rightsPatience: Int64 = 30_000
-    /// Questions about what stands behind are begun within this time of a refresh.
+    /// Questions about what is behind the position start within this time of a refresh.
     static let searchTime: Int64 = 500
-    /// How long the answer to one of them may take. What has not come by then is asked for once more.
+    /// The time limit for the answer to one of them. What has not arrived by then is requested once more.
     static let searchTimeout: Int64 = 1_000
     /// Partitions that are asked about at once.
     static let maximumSearches = 8
 
-    /// The library could not make anything of a batch, and goes on behind it if it can: so it is read a second time from
-    /// where we stood. What comes until then is dropped.
+    /// The library could not decode a batch, and continues behind it if it can. So the batch is read a second time from our
+    /// position. What arrives until then is dropped.
     package mutating func fail(_ topic: Int, _ number: Int32, reason: String, _ now: Moment) {
         let name = PartitionName(topic: UInt16(topic), number: number)
         notices.append(.partitionTrouble(topic: topics[topic].name, partition: number, reason: reason))
@@ -27,7 +27,7 @@ extension LogTracker {
         case .reread(from: partition.next):
             self[name]?.failure = .confirmed(at: partition.next)
         case .confirmed(at: partition.next):
-            // Nothing readable followed it: the library asks for the same batch again and again.
+            // Nothing readable followed it: the library requests the same batch again and again.
             stopReading(name, now)
             wantsRefresh = true
         case .stopped: break
@@ -47,7 +47,7 @@ extension LogTracker {
         stop(name)
     }
 
-    /// Something was read at or behind the place of the failure.
+    /// Something was read at or behind the offset of the failure.
     mutating func endFailure(_ name: PartitionName, at offset: Int64, _ now: Moment) {
         guard case .confirmed = self[name]?.failure else {
             self[name]?.failure = nil
@@ -58,8 +58,8 @@ extension LogTracker {
 
     // MARK: - Where to go on
 
-    /// Its log goes on behind the position, and its leader answers. Of some batches the library says nothing, or nothing
-    /// twice, and asks for them for ever: of one with several records and an unknown magic byte, of one whose length is wrong.
+    /// Its log goes on behind the position, and its leader answers. For some batches the library reports nothing, or nothing the
+    /// second time, and requests them for ever. Such a batch has several records and an unknown magic byte, or a wrong length.
     mutating func noteStandstill(_ name: PartitionName, _ now: Moment) {
         guard let partition = self[name], let since = partition.watch.behindSince, partition.isAssigned,
             partition.search == nil, partition.refused == nil, !topics[Int(name.topic)].isUnreadable
@@ -72,7 +72,7 @@ extension LogTracker {
         }
     }
 
-    /// Whether we may read the topic again: reads it from where it stood.
+    /// Checks whether we may read the topic again: reads it from where it stopped.
     mutating func tryRight(_ name: PartitionName, _ now: Moment) {
         guard topics[Int(name.topic)].isUnreadable, let partition = self[name], partition.isAssigned,
             now.monotonic - (partition.resumedAt ?? .min / 2) >= Self.rightsPatience
@@ -80,7 +80,7 @@ extension LogTracker {
         resume(name, at: partition.next, now)
     }
 
-    /// Asks what stands behind batches that cannot be read; nil when there is nothing to ask in this refresh.
+    /// Requests what is behind batches that cannot be read; nil when there is nothing to request in this refresh.
     mutating func askBehind(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
         var questions: [RecordQuestion] = []
@@ -112,8 +112,8 @@ extension LogTracker {
         return finish(now)
     }
 
-    /// The search is over. Where nothing could be read up to the log end, a batch that was found unreadable is left behind
-    /// there; a partition that only stands still is waited for.
+    /// The search is over. If nothing could be read up to the log end, reading continues there, behind a batch that was found
+    /// unreadable. A partition that merely does not advance keeps waiting.
     private mutating func goOn(_ name: PartitionName, _ search: OffsetSearch, end: Int64, _ now: Moment) {
         self[name]?.search = nil
         var offset = search.readable ?? search.position
@@ -143,7 +143,7 @@ extension LogTracker {
         // What is left of the window is still to be loaded.
         opening.liveFrom = max(opening.liveFrom, offset)
         opening.unread = LogFacts.Unread(stampedBefore: nil, arrivedBefore: now.wall)
-        // All that was lost stands before what is read next, whose stamp says how old it is at most.
+        // All that was lost is before what is read next, whose stamp is the upper bound for the stamps of the lost records.
         opening.readsFirst = true
         let wasLoaded = partition.isLoaded
         self[name]?.opening = opening
@@ -158,12 +158,12 @@ extension LogTracker {
         note(.recordsLost(name, loss))
         change(name)
         guard loss == .passedOver else { return }
-        // Cursors and stores may have positions that are ahead of what was read: they count as of a log that was cut back.
+        // Cursors and stores may have positions ahead of what was read: they count as positions in a log that was cut back.
         self[name]?.wrongUntil = now.wall
         wantsRefresh = true
     }
 
-    /// Assigns the partition anew; what comes of the assignment before is dropped.
+    /// Assigns the partition again; what arrives from the former assignment is dropped.
     mutating func resume(_ name: PartitionName, at offset: Int64, _ now: Moment) {
         stop(name)
         self[name]?.isAssigned = true

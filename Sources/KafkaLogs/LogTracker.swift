@@ -1,8 +1,8 @@
 /// What is known of the logs that a node reads: the one owner of each of these facts.
 ///
-/// It is given what brokers answer, by those who ask: the metadata refresh (`Probe`, `ProbeAnswer`) and the consumer
-/// (records, ends of partitions, errors). It gives out what to ask next, what to read (`Assignment`), what has changed
-/// (`LogChange`) and what the operator is told (`LogNotice`). No I/O, no clock, no librdkafka.
+/// It receives the answers of brokers from those who ask: the metadata refresh (`Probe`, `ProbeAnswer`) and the consumer
+/// (records, ends of partitions, errors). It returns what to ask next, what to read (`Assignment`), what has changed
+/// (`LogChange`) and what to report to the operator (`LogNotice`). No I/O, no clock, no librdkafka.
 package struct LogTracker {
     /// How far back reading begins, in milliseconds; nil: at the end.
     let window: Int64?
@@ -16,21 +16,21 @@ package struct LogTracker {
     /// `host:port` by broker.
     package internal(set) var brokers: [Int32: String] = [:]
     var agreement = StartAgreement()
-    /// The refresh under way.
+    /// The refresh in progress.
     var refresh: Refresh?
     /// Records that were read again without a suspicion, of all refreshes.
     var reread = 0
 
-    // MARK: What is yet to be taken
+    // MARK: Results that the caller has yet to fetch
 
     var assignments: [Assignment] = []
-    /// What the consumer was told to read.
+    /// What the consumer was instructed to read.
     private var assigned: Set<PartitionName> = []
-    /// Changes that are no facts, in order; facts of the partitions in `changed` come behind them.
+    /// Changes other than facts, in order; facts of the partitions in `changed` follow them.
     var events: [LogChange] = []
     var changed: [PartitionName] = []
     var notices: [LogNotice] = []
-    /// Whether somebody waits for what the next refresh will tell.
+    /// Whether a caller waits for what the next refresh will find.
     package internal(set) var wantsRefresh = false
     /// Since the start.
     package internal(set) var recordsBelow = RecordsBelow()
@@ -42,7 +42,7 @@ package struct LogTracker {
     /// Partitions that have not answered a fetch yet, or have not read their window.
     var unloaded = 0
 
-    /// Topics are named by their index in `topics`, which are sorted by their bytes, each once.
+    /// Topics are identified by their index in `topics`. These are sorted by their bytes, and each occurs once.
     package init(topics: [String], windowMilliseconds: Int64?, canAskIDs: Bool) {
         precondition(topics.count <= UInt16.max, "a topic's index has 16 bits")
         self.topics = topics.map { TrackedTopic(name: $0) }
@@ -50,9 +50,9 @@ package struct LogTracker {
         self.canAskIDs = canAskIDs
     }
 
-    // MARK: - What has come of it
+    // MARK: - Results
 
-    /// What the consumer is to do, each partition once: first what it stops to read, then what it reads from where.
+    /// What the consumer must do, each partition once: first what it stops to read, then what it reads from where.
     package mutating func takeAssignments() -> [Assignment] {
         guard !assignments.isEmpty else { return [] }
         var wanted: [PartitionName: Int64?] = [:]
@@ -76,7 +76,7 @@ package struct LogTracker {
 
     package var hasChanges: Bool { !events.isEmpty || !changed.isEmpty }
 
-    /// What has changed since the last call. To be taken before the record that is handed over next, and by its receiver.
+    /// What has changed since the last call. The receiver of the records calls this before it is handed the next record.
     package mutating func takeChanges() -> [LogChange] {
         guard hasChanges else { return [] }
         var changes = events
@@ -95,7 +95,7 @@ package struct LogTracker {
         return notices
     }
 
-    /// A loss or a new log: what is known of its partitions follows.
+    /// Notes a loss or a new log; the facts of its partitions follow.
     mutating func note(_ event: LogChange) { events.append(event) }
 
     mutating func change(_ name: PartitionName) {
@@ -123,7 +123,7 @@ package struct LogTracker {
         return max(first, second) + 1
     }
 
-    /// By topic, in how many refreshes brokers have told which partitions it has, and how many it has.
+    /// By topic, in how many refreshes brokers have reported its partitions, and how many it has.
     package var topicAnswers: [TopicAnswers] {
         topics.map { TopicAnswers(count: $0.answers, partitions: $0.partitions.count) }
     }

@@ -1,18 +1,17 @@
 /// Searches for the offset behind an unreadable batch from which reading can go on.
 ///
-/// How many records the batch has is not known, because its header may be what is damaged. So single records are asked for,
-/// at distances that double until one can be read, and then by halves on the way back. The offset that is found is the first
-/// of a readable batch. Where several batches are unreadable, readable ones between them may be passed over: they count as
-/// lost with the others.
+/// How many records the batch has is not known, because its header may be what is damaged. So single records are requested: at
+/// distances that double until one can be read, and then by halves backwards. The offset that is found is the first of a readable
+/// batch. If several batches are unreadable, readable ones between them may be passed over: they count as lost too.
 ///
-/// An answer that is late says nothing of the batch: the same offset has to be silent twice, and what was not found unreadable
-/// by an error is asked for once more at the end.
+/// A late answer shows nothing of the batch, so an offset must be silent twice. If no error has shown that the position itself is
+/// unreadable, it is requested once more at the end.
 package struct OffsetSearch: Equatable, Sendable {
-    /// So many offsets are asked for at most: enough for 2^24 records, there and back, and some late answers.
+    /// How many offsets are requested at most: enough for 2^24 records, there and back, and some late answers.
     static let maximumSteps = 64
     static let maximumDistance: Int64 = 1 << 32
 
-    /// Where reading stands still. Once it goes on by itself, nothing is to be found.
+    /// Where reading has stopped. If it continues by itself, nothing needs to be found.
     let position: Int64
     /// The last offset, of those that were asked for, at which nothing could be read.
     private(set) var unreadable: Int64
@@ -46,7 +45,7 @@ package struct OffsetSearch: Equatable, Sendable {
     /// Whether everything between the position and `readable` is known to be unreadable.
     var isDecided: Bool { isConfirmed || readable == position }
 
-    /// Takes in what stands at an offset, or behind it.
+    /// Adds what was found at an offset, or behind it.
     package mutating func add(_ answer: RecordAnswer, at offset: Int64) {
         let isLast = offset == position && readable != nil
         guard isLast || offset > unreadable, readable.map({ offset < $0 }) ?? true else { return }

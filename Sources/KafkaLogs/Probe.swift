@@ -25,7 +25,7 @@ package struct Probe: Equatable, Sendable {
     }
 
     package var question: Question
-    /// How long the answer may take, in milliseconds. What has not come by then is silent.
+    /// The time limit for the answer, in milliseconds. What has not arrived by then is silent.
     package var timeout: Int64
 
     package init(question: Question, timeout: Int64) {
@@ -44,7 +44,7 @@ package struct TopicIDQuestion: Hashable, Sendable {
     }
 }
 
-/// What an offset is asked by.
+/// How an offset is requested.
 package enum OffsetTime: Equatable, Sendable {
     /// The last stable offset: no transaction that is open now has a record before it and commits later (KIP-98).
     case logEnd
@@ -69,7 +69,7 @@ package struct RecordQuestion: Equatable, Sendable {
 /// The answer to a probe, in the order of its questions.
 package enum ProbeAnswer: Equatable, Sendable {
     case metadata(MetadataAnswer)
-    /// No broker told it, or not the one that was asked; the library's reason.
+    /// No broker reported it, or not the one that was asked; the library's reason.
     case noMetadata(String)
     case topicIDs([TopicIDAnswer])
     case offsets([OffsetAnswer])
@@ -136,7 +136,7 @@ package enum OffsetAnswer: Equatable, Sendable {
     case offset(Int64)
     /// No record has that time or a later one.
     case end
-    /// The leader itself says that there is no such topic or partition.
+    /// The leader itself reports that there is no such topic or partition.
     case unknownPartition
     /// The leader answered with another error about the partition.
     case refused
@@ -148,11 +148,11 @@ package enum OffsetAnswer: Equatable, Sendable {
         return nil
     }
 
-    /// Whether it says where.
+    /// Whether it gives an offset or the end.
     var isAnswer: Bool { self == .end || offset != nil }
 }
 
-/// What stands at an offset.
+/// What is at an offset.
 package enum RecordAnswer: Equatable, Sendable {
     /// The first record at the offset or behind it.
     case record(RecordMark)

@@ -1,12 +1,12 @@
-/// Asked only where topic ids are absent: whether a log is still the one that was read, inferred from offsets for times.
+/// Used only where topic ids are absent: infers from offsets for times whether a log is still the one that was read.
 ///
-/// Two offsets are asked for: the first with the newest time stamp that was read (the witness, which must stand where it
-/// was read) and the first after it (nothing below our position may have a later one). A recreated log passes both only
-/// with the same time stamp at the same offset and older ones before it. In one log both can fail too, for records that
-/// were not read (aborted, before the window) or that are gone (retention, compaction): so a failure is a suspicion, which
-/// reading the last record once more settles.
+/// Two offsets are requested. The first is that of the newest time stamp that was read (the witness): it must be where it was
+/// read. The second is that of the first later time stamp: nothing below our position may have one. A recreated log passes both
+/// only with the same time stamp at the same offset and older ones before it. In one log both can fail too: records were not read
+/// (aborted, before the window) or are gone (retention, compaction). So a failure is a suspicion, which reading the last record
+/// once more settles.
 struct RecreationInference: Sendable {
-    /// No record below the position has this time or a later one: the leader said so. Nil while it is yet to say where.
+    /// By the leader's answer, no record below the position has this time or a later one. Nil until it reports a position.
     private struct Floor: Sendable, Equatable {
         var time: Int64
         var position: Int64?
@@ -51,15 +51,15 @@ struct RecreationInference: Sendable {
             if Self.isKept(answer, position) { return .holds }
             return held.last == nil ? .broken : .suspicious
         }
-        // Below what it names nothing has that time either. Another log has, as a rule, from its beginning on.
+        // No record below the offset that it names has that time either. In another log, as a rule, all records have it.
         let position = min(answer.offset ?? .max, held.next)
         guard position > 0 else { return held.last == nil ? .open : .suspicious }
         floor = Floor(time: floor?.time ?? now, position: position)
         return .holds
     }
 
-    /// The record with the newest time stamp is gone, from a log that was ours at this moment: another one has later records
-    /// only. So the moment is asked for from now on. Of ours, records from the future alone may have it.
+    /// The record with the newest time stamp is gone, from a log that was ours at this moment: another log has only later
+    /// records. So this moment is requested from now on. In our log, only records from the future may have it.
     mutating func loseWitness(now: Int64) { floor = Floor(time: now, position: nil) }
 
     static func isKept(_ answer: OffsetAnswer, _ position: Int64) -> Bool {
@@ -77,15 +77,15 @@ struct RecreationInference: Sendable {
         return !Self.isKept(answer, 1)
     }
 
-    /// Remembers answers of our log, if those of another one would be others: that one begins at 0, with records that
-    /// are newer than all that was read, or not newer than the future.
+    /// Remembers answers of our log, if another log would give other answers. Such a log begins at 0, with records that are newer
+    /// than all that was read, unless that is from the future.
     mutating func settle(_ held: LogAnchor, _ answers: LogCheck.Answers, now: Int64) {
         guard let newest = held.newest, newest.timestamp <= now else { return }
         guard answers.floor != .offset(0) || answers.witness != .offset(0) else { return }
         settled = (newest, answers)
     }
 
-    /// The offset of the newest record that was read, if the answers say that it is there no longer.
+    /// The offset of the newest record that was read, if the answers show that it is no longer there.
     func witnessGone(_ held: LogAnchor, _ answers: LogCheck.Answers) -> Int64? {
         guard let newest = held.newest, let witness = answers.witness, witness.isAnswer else { return nil }
         return Self.isKept(witness, newest.offset + 1) ? newest.offset : nil

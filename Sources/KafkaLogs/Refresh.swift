@@ -1,8 +1,8 @@
-/// A metadata refresh under way: which step it is at, and what it has found so far.
+/// A metadata refresh in progress: which step it is at, and what it has found so far.
 struct Refresh {
     enum Step: Equatable {
         case metadata
-        /// At the start, or where an answer would take something away: the word of this broker.
+        /// At the start, or where an answer would remove something: the answer of this broker itself.
         case secondMetadata(broker: Int32?)
         case topicIDs([TopicIDQuestion])
         case logEnds([PartitionName])
@@ -13,12 +13,12 @@ struct Refresh {
         case handovers([Int])
         case lastRecords([Int])
         case outOfRangeLogStarts([Int])
-        /// Once more, of those whose logs are others than those that the same leaders told the id of.
+        /// Once more, for topics with logs that are not those for which the same leaders reported the id.
         case brokenTopicIDs([TopicIDQuestion])
         case openingLogStarts([PartitionName])
         case windowStarts([PartitionName])
         case firstRecords([PartitionName])
-        /// So many offsets before the start.
+        /// At this distance, in offsets, before the start.
         case recordsBefore([PartitionName], distance: Int64)
         /// Behind batches that cannot be read.
         case recordsBehind([RecordQuestion])
@@ -36,40 +36,40 @@ struct Refresh {
         var verdict = LogCheck.Verdict.open
         /// The leader has the record that was read last from another.
         var isHandoverKept = false
-        /// Its log begins where that of the one before did, or behind, so that nothing can be missing before our start.
+        /// Its log begins where the former leader's log did, or behind that, so that nothing can be missing before our start.
         var isStartKept = false
         /// What was found where the last record was read.
         var found: RecordAnswer?
     }
 
-    /// The leader is asked for a topic at most so often in a refresh when an answer lacks it.
+    /// How many leaders a refresh asks at most about topics that an answer lacks.
     static let maximumLeadersAsked = 8
 
     var step = Step.metadata
     let began: Moment
-    /// What was read when it began: only that can be proved by what is answered.
+    /// What was read when it began: the answers can prove only that.
     let anchors: [[LogAnchor]]
     /// Of the first answer, by topic; empty if there was none.
     var metadata: [TopicMetadata] = []
-    /// How often brokers were asked besides, at the start.
+    /// How many additional answers were requested from brokers at the start.
     var secondAnswers = 0
     /// Brokers that are still to be asked for their metadata, and topics that wait for it.
     var leadersToAsk: [Int32] = []
     var doubtful: Set<Int> = []
-    /// What each broker told as the id of each topic of which it leads a partition, by topic and broker.
+    /// The id that each broker reported for each topic of which it leads a partition, by topic and broker.
     var topicIDs: [Int: [Int32: TopicID]] = [:]
-    /// Topics whose present id was told by a leader now. The logs of that leader are known, and nothing is to be inferred.
+    /// Topics whose present id a leader reported now. The logs of that leader are known, and nothing is inferred.
     var identified: Set<Int> = []
     /// Whether the leaders of broken logs were asked for ids once more.
     var hasAskedBroken = false
-    /// Topics without an id here, of which leaders tell different ones: nothing of them is opened.
+    /// Topics without an id here for which leaders report different ones: none of their logs is opened.
     var disputed: Set<Int> = []
-    /// Ids that were told for the first time while logs were read already. They are the topics' once these have held.
+    /// Ids that were first reported while logs were read already. They become the topics' ids once these logs have held.
     var firstIDs: [Int: TopicID] = [:]
     var ends: [PartitionName: Int64] = [:]
     var checks: [Check] = []
     var openings: [PartitionName: OpeningAnswers] = [:]
-    /// When the questions were sent that the checks prove by; wall clock.
+    /// When the questions were sent whose answers the checks use as proof; wall clock.
     var checksBegan: Int64 = 0
     var openingsBegan: Int64 = 0
     /// When the checks, or the openings, have to be over; monotonic.
@@ -90,33 +90,33 @@ struct OpeningAnswers {
     var logStart: Int64
     /// Nil without a window, or where reading begins at the log start.
     var windowStart: OffsetAnswer?
-    /// Whether reading begins at the log start because the leader will not say where the window's is.
+    /// Whether reading begins at the log start because the leader refuses to report where the window begins.
     var isWindowRefused = false
     var first: RecordAnswer?
-    /// What stands before the start, as far as it was asked for.
+    /// What is before the start, as far as it was requested.
     var before: RecordAnswer?
 }
 
 extension LogTracker {
-    /// How long metadata and the ends of all partitions may take together: whoever has not answered then is silent.
+    /// The time limit for metadata and the ends of all partitions together: a broker that has not answered then is silent.
     static let metadataPatience: Int64 = 2_000
-    /// How long one broker's metadata may take before it counts as silent.
+    /// The time limit for one broker's metadata, after which it counts as silent.
     static let metadataTimeout: Int64 = 1_500
-    /// How long checking the logs may take. With the interval of the refreshes it stays below `AnswerWatch.longestSilence`.
+    /// The time limit for checking the logs. With the interval of the refreshes it stays below `AnswerWatch.longestSilence`.
     static let checkTimeout: Int64 = 1_000
-    /// How long it may take to find where reading begins.
+    /// The time limit for finding where reading begins.
     static let openingTimeout: Int64 = 2_000
-    /// The least that anybody is waited for.
+    /// The shortest timeout of any question.
     static let shortestTimeout: Int64 = 100
 
-    /// Begins a refresh, and says what to ask first.
+    /// Begins a refresh, and returns what to ask first.
     package mutating func beginRefresh(_ now: Moment) -> Probe {
         wantsRefresh = false
         refresh = Refresh(began: now, anchors: topics.map { $0.partitions.map(\.anchor) })
         return Probe(question: .metadata(from: nil), timeout: Self.metadataTimeout)
     }
 
-    /// Takes the answer to the last probe, and says what to ask next; nil when the refresh is over.
+    /// Handles the answer to the last probe, and returns what to ask next; nil when the refresh is over.
     package mutating func receive(_ answer: ProbeAnswer, _ now: Moment) -> Probe? {
         guard let step = refresh?.step else { preconditionFailure("an answer without a refresh") }
         switch (step, answer) {
@@ -124,7 +124,7 @@ extension LogTracker {
             return adopt(answer, now)
         case (.metadata, .noMetadata(let reason)):
             notices.append(.metadataTrouble(reason: reason))
-            // The leaders may answer nevertheless, and are those of before.
+            // The leaders may answer nevertheless. They are assumed to be the former ones.
             return askLogEnds(now)
         case (.secondMetadata(let broker), .metadata(let answer)):
             return adoptSecond(answer, of: broker, now)
@@ -172,7 +172,7 @@ extension LogTracker {
 
     /// Asks the leaders for the ends of their partitions.
     ///
-    /// A refresh of a healthy cluster thereby proves that each leader answers, which metadata, told by any broker, does not.
+    /// In a healthy cluster this proves that each leader answers. Metadata does not prove that, since any broker reports it.
     mutating func askLogEnds(_ now: Moment) -> Probe? {
         let names = allPartitions.filter { self[$0]?.leader != nil }
         guard !names.isEmpty, let began = refresh?.began.monotonic else { return finish(now) }
@@ -218,7 +218,7 @@ extension LogTracker {
         change(name(topic, number))
     }
 
-    /// Nothing is left to ask but what stands behind batches that cannot be read.
+    /// The only questions left are what is behind batches that cannot be read.
     mutating func finish(_ now: Moment) -> Probe? {
         if let probe = askBehind(now) { return probe }
         unloaded = topics.reduce(0) { $0 + $1.partitions.count { !$0.isLoaded } }

@@ -2,40 +2,40 @@
 enum Origin: Equatable {
     /// It was there when its topic was first found: at the start of the window, or at its end where there is no window.
     case window
-    /// It was made while we were watching, or its position was lost.
+    /// It was created while the node was running, or its position was lost.
     case logStart
 }
 
-/// What the operator was told about a topic last.
+/// What was last reported to the operator about a topic.
 enum TopicSituation: Equatable { case unknown, present, missing, gone, forbidden, unclear }
 
 /// What is known of a topic.
 struct TrackedTopic {
     let name: String
     var situation = TopicSituation.unknown
-    /// Whether it was found or missing before: what appears later was made while we were watching.
+    /// Whether it was found or missing before: what appears later was created while the node was running.
     var isSeen = false
-    /// Metadata answers that have told its partitions, or that there is none of it.
+    /// How many metadata answers have listed its partitions, or reported that it does not exist.
     var answers = 0
-    /// Nil where broker or library know none, or no leader has told it yet.
+    /// Nil where broker or library know none, or no leader has reported it yet.
     var id: TopicID?
-    /// When a leader was asked that told it last; wall clock.
+    /// When the leader that reported it last was asked; wall clock.
     var identifiedAt: Int64?
-    /// The last ones before it: a broker that is behind may still tell them.
+    /// The last ids before it: a broker that is behind may still report them.
     var formerIDs: [TopicID] = []
-    /// One of those that all leaders tell, and since when, in each refresh; monotonic.
+    /// One of those that all leaders report, and since when they do so in each refresh; monotonic.
     var returning: (id: TopicID, since: Int64)?
-    /// Counts up when another log has each of its names; answers about the ones before are of no use then.
+    /// Incremented when each of its names has another log; answers about the former logs are useless then.
     var incarnation = 0
-    /// Whether the logs that were read are gone, and that is yet to be told: it is once the new ones are there.
+    /// Whether the logs that were read are gone, and that is not reported yet: it is once the new ones exist.
     var owesRecreated = false
     /// The last moment at which a log that is gone was still known to be there; wall clock.
     var lastKnownBefore: Int64?
     /// When a log was found to be cut back that kept its id; wall clock.
     var lastWhole: Int64?
-    /// Refreshes since the situation was told; it is told again now and then while it lasts.
+    /// Refreshes since the situation was reported; it is reported again from time to time while it lasts.
     var refreshesSinceNotice = 0
-    /// Whether fetches are refused for want of the Read right.
+    /// Whether fetches are refused because the Read right is missing.
     var isUnreadable = false
     /// By partition number.
     var partitions: [TrackedPartition] = []
@@ -46,7 +46,7 @@ struct Opening: Equatable {
     var start: Int64
     /// Where the log began then: no leader that has what was read begins before it.
     var logStart: Int64
-    /// The log's end then: the window is loaded when it has been read so far.
+    /// The log's end then: the window is loaded when it has been read up to here.
     var loadUntil: Int64
     /// What was not read before `start`.
     var unread: LogFacts.Unread?
@@ -56,10 +56,10 @@ struct Opening: Equatable {
     var firstReadAt: Int64?
     /// See `LogFacts.firstStamp`.
     var firstStamp: Int64?
-    /// Whether reading began at the log start, and no good stamp was read yet: the first one tells when the log was empty,
-    /// or had only what was removed from it.
+    /// Whether reading began at the log start, and no good stamp was read yet. The first one shows when the log was empty, or had
+    /// only what was removed from it.
     var readsFirst: Bool
-    /// No record before `start` has this time or a later one: the leader said so.
+    /// No record before `start` has this time or a later one, by the leader's answer.
     var windowStart: Int64?
     /// Wall clock.
     var opened: Int64
@@ -71,24 +71,24 @@ struct TrackedPartition {
     enum Failure: Equatable {
         /// It is being read a second time, from this position.
         case reread(from: Int64)
-        /// Could not be read twice; what comes next stands behind it.
+        /// Could not be read twice; what comes next is behind it.
         case confirmed(at: Int64)
         /// Nothing comes from behind it: reading stopped at this moment (monotonic), until it is known where to go on.
         case stopped(at: Int64, since: Int64)
     }
 
     var leader: Int32?
-    /// The topic's id, as its own leader told it of the log that is read: when it was opened, or once that was found to be
+    /// The topic's id, as its own leader reported it for the log that is read: when it was opened, or once that was found to be
     /// the same. Nil until then.
     var provedID: TopicID?
     var origin: Origin
-    /// Nil until its leader has told where reading begins.
+    /// Nil until its leader has reported where reading begins.
     var opening: Opening?
-    /// Where it was opened before the log lost our position; reading goes on at its start once that is told.
+    /// Its opening before the log lost our position; reading continues at the log start once that is reported.
     var lostOpening: Opening?
-    /// How often its leader refused to say where the window begins.
+    /// How often its leader refused to report where the window begins.
     var windowRefusals = 0
-    /// How often its first record, or the one before the start, was asked for in vain.
+    /// How many requests for its first record, or for the one before the start, stayed unanswered.
     var failedFirstRecords = 0
     /// When the refresh began that opened it.
     var openedRefresh: Moment?
@@ -100,10 +100,10 @@ struct TrackedPartition {
     var hasAnswered = false
     /// The offset of the next record.
     var next: Int64 = 0
-    /// Behind the last record that was handed over; where reading began, before the first. What lies between this and ``next``
-    /// its leader has said to be no record.
+    /// The offset behind the last record that was handed over; before the first record, where reading began. The leader has
+    /// reported that no record lies between this and ``next``.
     var handedOver: Int64 = 0
-    /// Below ``handedOver``, and never handed over all the same: the position was set back to what stands behind them.
+    /// Below ``handedOver``, but never handed over: the position was set back to what is behind them.
     var passedOver: Range<Int64>?
     /// When the position was set back last; wall clock. Until then it may have been wrong.
     var wrongUntil: Int64?
@@ -114,7 +114,7 @@ struct TrackedPartition {
     var failure: Failure?
     /// Where reading can go on, while that is searched for.
     var search: OffsetSearch?
-    /// When a search began because it stood still; monotonic.
+    /// When a search began because the partition did not advance; monotonic.
     var searchedAt: Int64?
     /// What was read, to know the log again.
     var anchor = LogAnchor(next: 0)
@@ -122,7 +122,7 @@ struct TrackedPartition {
     var check: LogCheck?
     /// See `LogFacts.known`.
     var known: Int64?
-    /// When a refresh found the log last to be the one that was opened, or as empty as that was; wall clock.
+    /// When a refresh last found the log to be the one that was opened, or as empty as that was; wall clock.
     private(set) var heldAt: Int64?
     var end: Int64?
     /// Monotonic.
@@ -139,8 +139,8 @@ struct TrackedPartition {
         watch = AnswerWatch(answeredAt: now)
     }
 
-    /// Nothing of it was read yet. That the partition answers was known before, if it was.
-    /// `before` is the last record before the start, where one is known.
+    /// Nothing of it was read yet. Whether the partition answers may be known from before. `before` is the last record before the
+    /// start, where one is known.
     mutating func open(_ opening: Opening, before: RecordMark?) {
         self.opening = opening
         next = opening.start
@@ -164,14 +164,14 @@ struct TrackedPartition {
     /// Whether it has answered a fetch, and its window is read.
     var isLoaded: Bool { hasAnswered && !isLoading }
 
-    /// Whether the log can be told from a new and empty one.
+    /// Whether the log can be distinguished from a new and empty one.
     var isTellable: Bool { next > 0 || (end ?? 0) > 0 }
 
-    /// The last moment at which the log was known, by more than the reading of its first record: that may have been the first of
-    /// another log, which had the name by then.
+    /// The last moment at which the log was known by more than the reading of its first record. That record may have been the
+    /// first of another log, which had the name by then.
     var provedAt: Int64? { known.map { min($0, heldAt ?? $0) } }
 
-    /// `moment` is the last one, also where it seems to be long before the one that is known: the clock was ahead then.
+    /// `moment` is the latest one, even if it seems to be long before the one that is known: the clock was ahead then.
     mutating func prove(at moment: Int64) {
         heldAt = moment
         let known = known ?? .min
@@ -186,17 +186,16 @@ struct TrackedPartition {
 
 /// Whether a partition answers, and moves on. Monotonic milliseconds.
 struct AnswerWatch: Equatable {
-    /// How long a partition may be silent from the first question on that came to nothing, or stand still although its log
-    /// goes on.
+    /// How long a partition may be silent from its first unanswered question on, or not advance although its log does.
     static let patience: Int64 = 2_000
-    /// So long a silence counts even if nobody asked meanwhile: a refresh under way may wait for somebody else.
+    /// A silence of this length counts even if nothing was asked meanwhile: a refresh in progress may wait for another broker.
     static let longestSilence: Int64 = 4_500
-    /// So long records may wait behind an open transaction: nearly all of them end sooner.
+    /// How long records may wait behind an open transaction: nearly all transactions end sooner.
     static let transactionPatience: Int64 = 5_000
 
     /// When anything of it was answered last, or when it was found.
     var answeredAt: Int64
-    /// When a question of it first came to nothing since then: that may have been one connection that was cut.
+    /// When a question first stayed unanswered since then: that may have been one connection that was cut.
     private(set) var silentSince: Int64?
     /// Since when the log's end is known to be further than what is read, with nothing read since.
     private(set) var behindSince: Int64?
@@ -208,7 +207,7 @@ struct AnswerWatch: Equatable {
         silentSince = nil
     }
 
-    /// It was asked in vain.
+    /// A question stayed unanswered.
     mutating func fallSilent(at moment: Int64) { silentSince = silentSince ?? moment }
 
     /// Something was read, or there is nothing to read.
@@ -235,6 +234,6 @@ struct AnswerWatch: Equatable {
         return since
     }
 
-    /// Whether it was asked in vain, which is no outage yet.
+    /// Whether a question stayed unanswered, which does not count as an outage yet.
     func isSuspected(_ now: Int64) -> Bool { silentSince != nil && stalledSince(now) == nil }
 }
