@@ -4,7 +4,7 @@ final class AccountLog {
     /// Of the account's name, as cursors have it.
     let check: UInt32
     private let slot32: Int32
-    /// The drops that this log has followed, of those that the history counts.
+    /// How many of the drops that the history counts this log has followed.
     private(set) var drops: UInt32
     private var eventBytes32: UInt32 = 0
     private(set) var parts: [PartitionLog] = []
@@ -12,9 +12,9 @@ final class AccountLog {
     private var byEntity: [LetGoByEntity] = []
     private var count32: Int32 = 0
     private var subscribers32: Int32 = 0
-    /// The highest sequence that was let go, taken over from those that went before the account came (back).
+    /// The highest sequence that was let go, including that of accounts forgotten before this log was created (again).
     private(set) var letGoSequence: UInt64
-    /// No event of this account that was let go before it came (back) arrived later.
+    /// No event of this account that was let go before that arrived later.
     let inheritedNewestLetGo: Int64
 
     init(account: Account, slot: Int, letGoSequence: UInt64, newestLetGo: Int64, drops: UInt32) {
@@ -48,7 +48,7 @@ final class AccountLog {
         set { subscribers32 = Int32(newValue) }
     }
 
-    /// Bytes that its events and it itself take, the table's share included.
+    /// Bytes that its events and the object itself use, including its share of the table.
     var bytes: Int {
         let name = account.text.utf8.count
         let text = name > 15 ? name + PartitionLog.arrayHeaderBytes : 0
@@ -61,8 +61,8 @@ final class AccountLog {
         return Self.fixedBytes + text + table + entities + eventBytes
     }
 
-    /// The object (96), its slot and its share of the table (24), links and entry in the queue (28), and the room that the
-    /// tables of these grow into, at the load they have on average (60).
+    /// The object (96), its slot and its share of the table (24), links and entry in the queue (28), and the spare capacity of
+    /// these tables at their average load (60).
     private static let fixedBytes = 208
 
     /// When the first event arrived that is held; nil when none is.
@@ -77,10 +77,10 @@ final class AccountLog {
         return nil
     }
 
-    /// The log of a partition, which begins with this call if it did not stand yet.
+    /// The log of a partition; this call creates it if it does not exist yet.
     func index(ofSlot slot: Int, orBegin part: @autoclosure () -> PartitionLog) -> Int {
         if let index = index(ofSlot: slot) { return index }
-        // Most accounts live in one partition; room for more is made when there are more.
+        // Most accounts use one partition; capacity for more is reserved when there are more.
         if parts.isEmpty { parts.reserveCapacity(1) }
         parts.append(part())
         if keepsByEntity { byEntity.append(LetGoByEntity(ofAll: lastLetGo(of: parts.count - 1, sequence: 0))) }
@@ -94,11 +94,11 @@ final class AccountLog {
         count += 1
     }
 
-    /// Of a full log the event with the oldest time stamp among the firsts of its partitions goes, so that a node that
-    /// loads partition by partition keeps the same events as one that saw them come. Returns when the next event of that
-    /// partition arrived, which may have been before the one that went; nil where none is left.
+    /// A full log lets go the event with the oldest time stamp among the first events of its partitions. So a node that loads
+    /// partition by partition keeps the same events as one that read them as they came. Returns when the next event of that
+    /// partition arrived, which may have been before the one that was let go; nil where none is left.
     ///
-    /// From here on the log keeps by entity what goes. `entities` are the numbers of entities by word.
+    /// From here on the log keeps by entity what is let go. `entities` are the numbers of entities by word.
     func letOldestGo(now: Int64, entities: [UInt16]) -> Int64? {
         var oldest: Int?
         for index in parts.indices where parts[index].count > 0 {
@@ -176,7 +176,7 @@ final class AccountLog {
     /// Whether what was let go is kept by entity; if not, it counts for all of them.
     var keepsByEntity: Bool { !byEntity.isEmpty }
 
-    /// The last that was let go of a partition; of what may have been of `entities`, the numbers of some, unless nil.
+    /// The last event that was let go of a partition, of any entity or of one that may be among those given by their numbers.
     func lastLetGo(of index: Int, entities: [UInt16]?) -> LetGoByEntity.Last {
         guard let entities, keepsByEntity else { return lastLetGo(of: index, sequence: letGoSequence) }
         return byEntity[index].last(of: entities)
@@ -186,7 +186,7 @@ final class AccountLog {
         LetGoByEntity.Last(offset: parts[index].base.offset, arrival: parts[index].newestLetGo, sequence: sequence)
     }
 
-    /// The highest sequence that was let go of what may have been of some entities. The log keeps what goes by entity.
+    /// The highest sequence that was let go of what may have been of some entities. The log must keep this by entity.
     func letGoSequence(of entities: [UInt16]) -> UInt64 {
         byEntity.reduce(0) { max($0, $1.last(of: entities).sequence) }
     }
@@ -197,8 +197,8 @@ final class AccountLog {
         byEntity = []
     }
 
-    /// Drops the partitions whose slots have gone and gives the others their new ones. Whoever stands before `sequence` has
-    /// lost its place. Returns how many events went.
+    /// Drops the partitions whose slots are gone and gives the others their new slots. A stream with a position before `sequence`
+    /// has lost it. Returns how many events were dropped.
     func keep(slots: [Int: Int], letGoSequence sequence: UInt64, drops: UInt32) -> Int {
         self.drops = drops
         let before = count

@@ -1,7 +1,6 @@
-/// Slots of accounts in the order in which they were used last: two chains through one table, so that every step is a
-/// few writes.
+/// Slots of accounts in the order of their last use: two chains through one table, so that every step is a few writes.
 struct IdleOrder {
-    /// What stands in no chain.
+    /// The end of a chain.
     private static let none: Int32 = -1
 
     private struct Link {
@@ -17,7 +16,7 @@ struct IdleOrder {
     /// The slot that was not used for the longest time.
     var longestIdle: Int? { oldest == Self.none ? nil : Int(oldest) }
 
-    /// Puts a slot, in the chain or not, at the end of those just used.
+    /// Moves a slot, in the chain or not, to the end of those just used.
     mutating func use(_ slot: Int) {
         while links.count <= slot { links.append(Link(older: Self.none, newer: Self.none)) }
         if newest == Int32(slot) { return }
@@ -38,7 +37,7 @@ struct IdleOrder {
 
 /// Slots of accounts by the moment from which one of their events may be too old: a binary heap, each slot in it once.
 ///
-/// Events arrive in the order of time, so a slot mostly comes last, which costs a comparison; taking the first out costs
+/// Events arrive in the order of time, so a slot mostly goes to the end, which costs a comparison. Removing the first one costs
 /// the logarithm of the number of accounts.
 struct ExpiryQueue {
     private struct Item {

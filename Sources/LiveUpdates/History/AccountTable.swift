@@ -1,5 +1,5 @@
-/// The logs of all accounts: found by the bytes of a name, without a String, and by a slot that stays an account's own as
-/// long as its log stands. A hash table of slots, chained.
+/// The logs of all accounts. They are found by the bytes of a name, without a String, or by a slot. An account keeps its slot as
+/// long as its log exists. A hash table of slots, chained.
 struct AccountTable {
     private struct Link {
         /// Of the account's name.
@@ -29,7 +29,7 @@ struct AccountTable {
 
     subscript(name: Span<UInt8>) -> AccountLog? { log(name, name.hash(seed: seed)) }
 
-    /// The log of an account, which `make` makes for its slot where there is none.
+    /// The log of an account; where there is none, `make` creates one for its slot.
     mutating func log(_ name: Span<UInt8>, orMake make: (_ slot: Int) -> AccountLog) -> AccountLog {
         let hash = name.hash(seed: seed)
         if let log = log(name, hash) { return log }

@@ -6,13 +6,13 @@
 //     in version 2 with flag 8: number of first records, and for each: topic, partition, check 3
 //     CRC-32 over all before it 4
 //
-// Version 2 has behind its number a byte of flags, not 0: 1 for a hash over all topics' ids, which follows it in 4 bytes,
-// 2 for a cursor that does not name all partitions, 4 for the age of what was read of all partitions, 2 bytes behind the
-// issue. Nodes that know no ids make and read the same. 8 stands only as long as a topic's first record is stamped ahead; nodes of
-// before it refuse such a cursor as `invalid`, and their clients resync.
+// Version 2 has a byte of flags after its number, never 0: 1 for a hash over all topics' ids, which follows it in 4 bytes; 2 for
+// a cursor that does not name all partitions; 4 for the age of what was read of all partitions, in 2 bytes after the issue. Nodes
+// that know no ids create and read the same cursors. Flag 8 is set only as long as a topic's first record is stamped ahead. Older
+// nodes refuse such a cursor as `invalid`, and their clients resync.
 //
-// Fixed numbers have their highest byte first, the others are varints. Each cursor has one form only: varints as short
-// as they can be, positions in order, nothing behind. So no change of the text goes unnoticed.
+// Fixed numbers have their highest byte first, the others are varints. Each cursor has one form only: varints as short as
+// possible, positions in order, nothing at the end. So every change of the text is noticed.
 extension Cursor {
     private static let withIDs: UInt8 = 1
     private static let partial: UInt8 = 2
@@ -62,7 +62,7 @@ extension Cursor {
         return CursorText(sealing: bytes)
     }
 
-    /// Reads what somebody sent; nil when no node can have made it.
+    /// Decodes what a client sent; nil when no node can have created it.
     package init?(_ text: [UInt8]) {
         guard text.count <= CursorText.maximumBytes, let bytes = URLText.decode(text), bytes.count > 4 else {
             return nil
@@ -145,7 +145,7 @@ extension Cursor {
 }
 
 extension CursorText {
-    /// Puts the checksum behind the bytes of a cursor, and makes text of them.
+    /// Appends the checksum to the bytes of a cursor, and converts them to text.
     package init(sealing contents: [UInt8]) {
         var bytes = contents
         bytes.appendFixed(UInt64(CyclicRedundancyCheck.value(of: bytes, count: bytes.count)), count: 4)
@@ -155,15 +155,15 @@ extension CursorText {
 
 /// How long before a cursor's issue its node last knew a log to be the one it reads, in two bytes.
 ///
-/// Exact to the millisecond below 8 s, which is more than passes between two metadata refreshes, and within 1/4,096 above. One byte
-/// would do for safety, but it would refuse good cursors: a log that was born 5 ms before it was known must not seem
-/// known before it was born.
+/// Exact to the millisecond below 8 s, which is longer than the time between two metadata refreshes, and within 1/4,096 above.
+/// One byte would be safe, but it would refuse good cursors: a log that was born 5 ms before it was known must not seem known
+/// before it was born.
 enum KnowledgeAge {
     static let never: UInt16 = .max
     private static let linear: Int64 = 8192
     private static let steps: Int64 = 4096
 
-    /// Rounded up, so that what is read from it is never later than the truth. `known` nil is never.
+    /// Rounded up, so that the decoded moment is never later than the true one. `known` nil is never.
     static func code(known: Int64?, issue: Int64) -> UInt16 {
         guard let known else { return never }
         let (age, overflow) = issue.subtractingReportingOverflow(known)

@@ -1,11 +1,10 @@
-/// What a cursor's positions refer to: another epoch, other positions. The same on every node with the same settings.
+/// What a cursor's positions refer to: in another epoch, other positions. The same on every node with the same settings.
 package struct Epoch: Hashable, Sendable {
     package let number: UInt32
 
     package init(number: UInt32) { self.number = number }
 
-    /// Derives it from the cluster's id, the names of the topics in any order, and the number that an operator may
-    /// count up.
+    /// Derives it from the cluster's id, the names of the topics in any order, and the number that an operator may increase.
     package init(cluster: String, topics: [String], setting: Int) {
         var hash = StableHash()
         hash.combine(cluster)
@@ -15,7 +14,7 @@ package struct Epoch: Hashable, Sendable {
     }
 }
 
-/// What a client holds: "read up to here". Every node makes and understands the same ones.
+/// The position that a client holds: "read up to here". Every node creates and understands the same ones.
 package struct Cursor: Equatable, Sendable {
     /// A partition that the cursor names: everything of the account before `offset` is read.
     package struct Position: Equatable, Sendable {
@@ -25,12 +24,12 @@ package struct Cursor: Equatable, Sendable {
         package var known: Int64?
     }
 
-    /// A record that the position counts, so that another log under the same name is noticed: the account's last event, or of
-    /// an account that had none a recent record of any account.
+    /// A record that the position counts, so that another log under the same name is noticed. It is the account's last event; if
+    /// the account had none, it is a recent record of any account.
     package struct Fingerprint: Equatable, Sendable {
         package let partition: PartitionName
         package let offset: Int64
-        /// 24 bits of offset and time stamp, and of whether it is a record of any account.
+        /// A hash of 24 bits over offset, time stamp, and whether it is a record of any account.
         package let check: UInt32
 
         init(partition: PartitionName, offset: Int64, check: UInt32) {
@@ -46,8 +45,8 @@ package struct Cursor: Equatable, Sendable {
             self.init(partition: partition, offset: offset, check: hash.folded & 0xFF_FFFF)
         }
 
-        /// Of a record whose account may be any. Nodes of versions that made none take it for the account's event, and answer
-        /// `epoch` where they compare it.
+        /// For a record whose account may be any. Nodes of versions that made none assume the account's event, and answer `epoch`
+        /// where they compare it.
         init(partition: PartitionName, landmark: Landmark) {
             var hash = StableHash()
             hash.combine(UInt64(bitPattern: landmark.offset))
@@ -69,22 +68,22 @@ package struct Cursor: Equatable, Sendable {
         }
     }
 
-    /// The others count as not named, by a cursor that says so.
+    /// How many positions a cursor names. The others count as not named, and the cursor is marked as partial.
     package static let maximumPositions = 256
     package static let maximumFirstRecords = 4
     /// The year 10889.
     static let latestIssue: Int64 = 1 << 48 - 1
 
     package var epoch: Epoch
-    /// Of the account's name: a cursor of another account is told from one's own.
+    /// Of the account's name: it distinguishes a cursor of another account from one's own.
     package var accountCheck: UInt32
     /// When it was issued by the node's clock, in ms since 1970; not negative, below 2^48.
     package var issue: Int64
-    /// Until when its node had read, or knew that it never would, all that had come to any partition; `.min` where it could
-    /// not tell. Nil in cursors of nodes that did not say so: until the issue.
+    /// Until when its node had read, or knew that it never would, everything that had come to any partition; `.min` where it did
+    /// not know. Nil in cursors of nodes that did not state it: until the issue.
     package var readUntil: Int64? = nil
-    /// Since when at the latest every topic was the one that the node reads, named or not; nil where a topic had
-    /// nothing yet by which it could be told from another.
+    /// Since when at the latest every topic was the one that the node reads, named or not; nil where a topic had nothing yet that
+    /// could distinguish it from another.
     package var topicsKnown: Int64?
     /// A hash over the ids of all topics; nil where the issuing node had not all of them.
     package var topicIDs: UInt32? = nil
@@ -93,9 +92,9 @@ package struct Cursor: Equatable, Sendable {
     /// In the order of their names, each once.
     package var positions: [Position]
     package var fingerprint: Fingerprint? = nil
-    /// Of topics whose first record is stamped ahead of what the node knows: one of their logs' records at offset 0, which no
-    /// other log of the name has. Until that moment has passed, it tells more than any moment. In the order of the topics, one of
-    /// each; at most ``maximumFirstRecords``.
+    /// For topics whose first record is stamped ahead of what the node knows: the record at offset 0 of one of their logs, which
+    /// no other log of the name has. Until that moment has passed, it proves more than any moment. In the order of the topics,
+    /// one of each; at most ``maximumFirstRecords``.
     package var firstRecords: [Fingerprint] = []
 
     static func check(of account: Account) -> UInt32 {
@@ -114,6 +113,6 @@ package struct CursorText: Hashable, Sendable {
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// No cursor: nobody reads it.
+    /// No cursor: no node can decode it.
     package static let none = CursorText(bytes: [])
 }

@@ -1,10 +1,10 @@
-// Making cursors. The positions of a cursor name the partitions in which the account has had events, as far as the node
-// remembers; of what a cursor does not name the time of its issue decides.
+// Creating cursors. The positions of a cursor name the partitions in which the account has had events, as far as the node
+// remembers. For partitions that a cursor does not name, the time of its issue decides.
 extension History {
-    /// The cursor of an event of this wake, asked for as soon as the event was read.
+    /// The cursor of an event of this wake, requested as soon as the event was read.
     ///
-    /// The account's other partitions stand behind their last event, which was read earlier and so is delivered
-    /// earlier, or where reading stood when the wake began, if that is further.
+    /// In the account's other partitions the position is behind their last event, which was read earlier and so is delivered
+    /// earlier. If reading was further when the wake began, it is that position.
     package func liveCursor(
         account: Account, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
     ) -> CursorText {
@@ -19,7 +19,7 @@ extension History {
                     known: partitions.facts[part.slot].known))
         }
         if !positions.contains(where: { $0.partition == partition }) {
-            // The log gave way at once: it was larger than all logs may be.
+            // The log was evicted at once: it was larger than all logs may be.
             let known = partitions.slot(of: partition).flatMap { partitions.facts[$0].known }
             positions = [Cursor.Position(partition: partition, offset: offset + 1, known: known)]
         }
@@ -29,7 +29,7 @@ extension History {
             fingerprint: Cursor.Fingerprint(partition: partition, offset: offset, timestamp: timestamp))
     }
 
-    /// A cursor from which everything is given that has not been handed out yet; never in the middle of a wake.
+    /// A cursor for everything that has not been handed out yet; not to be called in the middle of a wake.
     package func freshCursor(account: Account, now: Int64) -> CursorText {
         cursor(at: StreamPosition(sequence: lastSequence), account: account, now: now)
     }
@@ -40,7 +40,7 @@ extension History {
         var state = position.resume ?? placement(after: position.sequence, log, now: now)
         if position.resume == nil {
             for floor in position.floors {
-                // Of a log that it has not begun to read, this node can vouch for nothing.
+                // This node can vouch for nothing of a log that it has not begun to read.
                 guard let slot = partitions.slot(of: floor.partition),
                     partitions[slot].next > partitions.facts[slot].start
                 else { continue }
@@ -66,7 +66,7 @@ extension History {
             fingerprint: state.fingerprint)
     }
 
-    /// Where a stream stands that has had everything up to `sequence`: before the first event that it has not had.
+    /// The position of a stream that has received everything up to `sequence`: before the first event that it has not received.
     func placement(after sequence: UInt64, _ log: AccountLog?, now: Int64) -> ResumeState {
         var positions: [Cursor.Position] = []
         var last: (partition: PartitionName, offset: Int64, timestamp: Int64, sequence: UInt64)?
@@ -97,8 +97,8 @@ extension History {
             })
     }
 
-    /// The logs of an account's partitions in the order of their names. Of those that are read to their end, the ones
-    /// with the newest events, as many as a cursor may name.
+    /// The logs of an account's partitions in the order of their names. If they are read to their end, only those with the newest
+    /// events are returned, as many as a cursor may name.
     func parts(of log: AccountLog?, areRead: Bool) -> [PartitionLog] {
         guard let log else { return [] }
         guard log.parts.count > 1 else { return log.parts }
@@ -126,10 +126,10 @@ extension History {
         ).text
     }
 
-    /// A recent record of any account, for a cursor whose account has no event that says which log it speaks of. Its partition is
-    /// named behind it where it is not named yet: the account has nothing there that is still to come.
+    /// A recent record of any account, for a cursor whose account has no event that identifies the log. If its partition is not
+    /// named yet, the cursor names it with the position behind that record: the account has nothing there that is still to come.
     ///
-    /// Not further than behind it: of what is read beyond a record, a log that was cut back there may have other records now.
+    /// The position is not further than behind the record: a log that was cut back there may have other records beyond it now.
     private func landmark(naming positions: inout [Cursor.Position], _ log: AccountLog?, issue: Int64)
         -> Cursor.Fingerprint?
     {
@@ -150,7 +150,7 @@ extension History {
         return Cursor.Fingerprint(partition: partition, landmark: landmark)
     }
 
-    /// Adds partitions in which the account has nothing. Of one where it has an event that is still to come, nothing is said.
+    /// Adds partitions in which the account has nothing. Partitions with an event that is still to come are left out.
     private func withNamed(_ positions: [Cursor.Position], _ log: AccountLog?, issue: Int64) -> [Cursor.Position] {
         var all = positions
         for slot in partitions.named(issue: issue) {

@@ -1,14 +1,14 @@
-// Dropping what positions have lost their meaning for. It is said at once and done account by account: each log counts the
-// drops that it has followed, follows the others before anything is read of it or added to it, and a sweep frees the memory
-// of those that nobody asks for. So a topic that was recreated keeps the node from nothing, however many accounts it has.
+// Dropping what positions have lost their meaning for. A drop takes effect at once and is carried out account by account: each
+// log counts the drops that it has followed, and follows the others before it is read or extended. A sweep frees the memory of
+// logs that are not requested. So a recreated topic does not block the node, however many accounts it has.
 extension History {
-    /// Accounts that one call frees the memory of: some 200 µs.
+    /// How many accounts' memory one call frees: some 200 µs.
     package static let accountsPerSlice = 256
 
-    /// Forgets the topic's partitions and what is held of them: another topic has the name. Whoever follows an account
-    /// still does; every stream has lost its position, cursors of other topics have not.
+    /// Forgets the topic's partitions and what is held of them: another topic has the name. Accounts keep their followers. Every
+    /// stream has lost its position; cursors of other topics have not.
     ///
-    /// `now` is when that was noticed: from then on cursors of this node speak of the new one.
+    /// `now` is when that was noticed: from then on cursors of this node refer to the new topic.
     package func reset(topic: UInt16, now: Int64? = nil) { reset(topics: [topic], now: now) }
 
     /// The same for several at once, which costs as much as for one.
@@ -25,7 +25,7 @@ extension History {
     private func drop(_ isGone: (PartitionName) -> Bool) {
         if drops.isFull { freeDropped(limit: .max) }
         let kept = partitions.remove(where: isGone)
-        // One that no event has: a position at the last event is lost too, even when nothing follows it yet.
+        // A sequence that no event has: a position at the last event is lost too, even if nothing follows it yet.
         lastSequence += 1
         forgottenSequence = lastSequence
         drops.add(kept: kept, sequence: lastSequence)
@@ -35,7 +35,7 @@ extension History {
     /// Whether memory of what was dropped is still to be freed.
     package var owesFreeing: Bool { drops.isPending }
 
-    /// Frees the memory of what was dropped, of so many accounts.
+    /// Frees the memory of what was dropped, for at most this many accounts.
     package func freeDropped(limit: Int = accountsPerSlice) {
         guard drops.isPending else { return }
         var left = limit
@@ -53,8 +53,8 @@ extension History {
         return log
     }
 
-    /// Has the log follow all drops. Returns whether it still stands: one that holds nothing is forgotten if nobody follows
-    /// its account.
+    /// Lets the log follow all drops. Returns whether it still exists: a log that holds nothing is forgotten if its account has
+    /// no followers.
     @inline(__always)
     func holdsNothingDropped(_ log: AccountLog) -> Bool { log.drops == drops.count || keepUp(log) }
 
@@ -80,8 +80,8 @@ extension History {
 
 /// Drops that some logs have not followed yet.
 struct PendingDrops {
-    /// Drops come with metadata refreshes and with batches that cannot be read, and the sweep takes milliseconds: more than a
-    /// few stand only where a hundred topics go at once.
+    /// Drops come with metadata refreshes and with batches that cannot be read, and the sweep needs milliseconds. More than a few
+    /// are pending only if a hundred topics are dropped at once.
     private static let maximum = 64
 
     /// All drops since the start.
@@ -90,13 +90,13 @@ struct PendingDrops {
     private(set) var sequence: UInt64 = 0
     /// Of each drop: new slots of the partitions that were kept, by the slots that they had before.
     private var pending: [[Int: Int]] = []
-    /// Accounts in slots before it have followed all of them.
+    /// Accounts in slots before this one have followed all of them.
     var nextSlot = 0
 
     var isPending: Bool { !pending.isEmpty }
     var isFull: Bool { pending.count >= Self.maximum }
 
-    /// Takes no time for the drops that are pending.
+    /// Its cost does not depend on the drops that are pending.
     mutating func add(kept: [Int: Int], sequence: UInt64) {
         pending.append(kept)
         self.sequence = sequence
@@ -104,7 +104,7 @@ struct PendingDrops {
         nextSlot = 0
     }
 
-    /// Where a partition is that had this slot after the first `followed` drops; nil where it was dropped. Takes a look-up for
+    /// Where a partition is that had this slot after the first `followed` drops; nil where it was dropped. Needs a look-up for
     /// each drop since.
     func slot(_ slot: Int, since followed: UInt32) -> Int? {
         var slot = slot

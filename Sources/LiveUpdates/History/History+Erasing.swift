@@ -1,6 +1,6 @@
-// Erasing: what is held of an account from before a moment goes, and what Kafka gives of it later, as it does to a node that is
-// started, is delivered to those who are connected and never kept. An erased account keeps its log while it may be erased
-// again, empty or not: were it forgotten, every account that is quiet would inherit what it let go.
+// Erasing: what is held of an account from before a moment is let go. Kafka may deliver it again later, for example to a node
+// that starts. It is then delivered to connected clients and never kept. An erased account keeps its log, empty or not, while it
+// may be erased again: if it were forgotten, every quiet account would inherit what it let go.
 extension History {
     /// Lets go of the account's events that are stamped or arrived before `moment`, and remembers it until `end`; all in ms
     /// since 1970.
@@ -33,10 +33,10 @@ extension History {
         return gone
     }
 
-    /// Whether the log stays though it holds nothing and nobody follows its account.
+    /// Whether the log stays although it holds nothing and its account has no followers.
     func isKeptEmpty(_ log: AccountLog) -> Bool { erasures.moment(of: log.account) != nil }
 
-    /// Forgets what was erased so long ago that nobody gives it any more.
+    /// Forgets what was erased so long ago that no source delivers it any more.
     func forgetErasures(now: Int64) {
         for account in erasures.removeEnded(now: now) {
             if let log = log(of: account), log.count == 0, log.subscribers == 0 { forget(log, now: now) }
@@ -44,7 +44,7 @@ extension History {
     }
 }
 
-/// From before when accounts are erased.
+/// For each erased account, the moment before which it is erased.
 struct Erasures {
     struct Entry {
         var moment: Int64
@@ -56,7 +56,7 @@ struct Erasures {
     static let maximum = 65_536
 
     private var entries: [Account: Entry] = [:]
-    /// Before it no entry ends.
+    /// No entry ends before this.
     private var nextEnd = Int64.max
 
     var isEmpty: Bool { entries.isEmpty }
@@ -64,7 +64,7 @@ struct Erasures {
 
     func moment(of account: Account) -> Int64? { entries[account]?.moment }
 
-    /// False where the account is erased so far already. Over ``maximum`` the one that ends first gives way: O(n).
+    /// False where the account is erased up to that moment already. Over ``maximum`` the entry that ends first is removed: O(n).
     mutating func add(_ account: Account, _ entry: Entry) -> Bool {
         if let known = entries[account] {
             guard entry.moment > known.moment else { return false }

@@ -1,14 +1,14 @@
-// What first records, and logs that have none, say of a cursor where no ids decide.
+// What first records, and logs without one, show about a cursor where no ids decide.
 extension History {
-    /// What speaks against a cursor.
+    /// What contradicts a cursor.
     enum Objection {
         /// Another topic has the name.
         case proved
-        /// That has to be known first.
+        /// This must be known first.
         case open(Doubt)
     }
 
-    /// Topics of which a log begins with the record that the cursor says; nil where one begins with another.
+    /// Topics with a log that begins with the record that the cursor names; nil where one begins with another record.
     func topicsOfSameFirstRecord(_ cursor: Cursor) -> Set<UInt16>? {
         var same: Set<UInt16> = []
         for first in cursor.firstRecords {
@@ -20,13 +20,13 @@ extension History {
         return same
     }
 
-    /// Whether a log's first record speaks against a cursor that does not say it.
+    /// Whether a log's first record contradicts a cursor that does not name it.
     ///
-    /// As long as a first record is stamped ahead of what is known of its log, cursors say which it is. One that does not, and
-    /// is from when the record must have been ahead, knew a log that began with another. Unless its node had not found the
-    /// record there any more, as this one may have read it long ago: so it is read once more.
+    /// As long as a first record is stamped ahead of what is known of its log, cursors name it. If a cursor from that time does
+    /// not, its node knew a log that began with another record. Or its node no longer found the record there, which this one may
+    /// have read long ago: so it is read once more.
     func isFirstUnsaid(by cursor: Cursor, _ found: [PartitionName: ProbedRecord], _ ends: EndsSeen) -> Objection? {
-        // Nodes that have ids say none, and no cursor says more than so many.
+        // Nodes that have ids name none, and no cursor names more than the maximum.
         guard cursor.topicIDs == nil, cursor.firstRecords.count < Cursor.maximumFirstRecords else { return nil }
         var objection: Objection?
         for logs in logsOfUnsaidFirsts(cursor) {
@@ -39,7 +39,7 @@ extension History {
         return objection
     }
 
-    /// Of each topic that may be another one, the logs whose first records all have to be there still to prove it.
+    /// For each topic that may be another one, the logs whose first records must all still be there to prove it.
     private func logsOfUnsaidFirsts(_ cursor: Cursor) -> [[PartitionName]] {
         let said = Set(cursor.firstRecords.map(\.partition.topic))
         var suspects: [[PartitionName]] = []
@@ -50,7 +50,7 @@ extension History {
             suspects.append([position.partition])
         }
         guard let known = cursor.topicsKnown else { return suspects }
-        // Some log of the topic had a record then: which of them, it does not say.
+        // Some log of the topic had a record then. The cursor does not state which log.
         for (topic, stamp) in partitions.identity().inference.earliestFirsts
         where stamp > known && !said.contains(topic) {
             let logs = partitions.everySlot().lazy
@@ -69,7 +69,7 @@ extension History {
             case .record?: continue
             case .none?, .unanswered?: return nil
             case nil:
-                // Nobody is refused because the broker cannot be asked.
+                // No client is refused because the broker cannot be asked.
                 if case .unknown = ends { return nil }
                 return .open(.firstRecord(log))
             }
@@ -77,7 +77,7 @@ extension History {
         return .proved
     }
 
-    /// Whether a log has no record at offset 0, nor behind it, although the cursor says which one stands there.
+    /// Whether a log has no record at offset 0, nor behind it, although the cursor names the record that is there.
     func lacksFirstRecord(_ cursor: Cursor, _ ends: EndsSeen) -> Objection? {
         for first in cursor.firstRecords {
             guard let moment = ends.moment, let slot = partitions.slot(of: first.partition) else { continue }
@@ -89,7 +89,7 @@ extension History {
         return nil
     }
 
-    /// Whether a topic has no records although the cursor says that it had: a log that had one never ends at 0 again.
+    /// Whether a topic has no records although the cursor states that it had: a log that had one never ends at 0 again.
     func isEmptied(contradicting cursor: Cursor, _ ends: EndsSeen) -> Objection? {
         guard let topic = partitions.emptyTopic(contradicting: cursor), let moment = ends.moment else { return nil }
         guard let floor = partitions.firstRecord(of: topic, notAskedSince: moment) else { return .proved }
@@ -98,7 +98,7 @@ extension History {
 }
 
 extension EndsSeen {
-    /// An end that was asked for at this moment or later counts: a known one may be of before. Nil where nobody can be asked.
+    /// An end that was requested at this moment or later counts: a known one may be older. Nil where no broker can be asked.
     fileprivate var moment: UInt64? {
         switch self {
         case .earlier: .max

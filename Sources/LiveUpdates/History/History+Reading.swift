@@ -10,10 +10,10 @@ extension History {
         ).sequence
     }
 
-    /// Up to `limit` events after a position that pass the filter, in the order in which they came. Lost is a position
-    /// only where something that may have passed the filter was let go.
+    /// Up to `limit` events after a position that pass the filter, in the order in which they came. A position is lost only where
+    /// something that may have passed the filter was let go.
     ///
-    /// Costs what it returns, what the filter leaves out in between, and at most some dozens of events a partition before.
+    /// Costs what it returns, what the filter leaves out in between, and at most some dozens of events a partition before that.
     package func read(
         account: Account, from position: StreamPosition, limit: Int, entities: EntityFilter?, now: Int64,
         withCursors: Bool
@@ -65,7 +65,7 @@ extension History {
         return sequence >= log.letGoSequence(of: vocabulary.entities(passing: entities))
     }
 
-    /// Behind everything that is held. Floors stay as long as something below them may still come.
+    /// The position behind everything that is held. Floors stay as long as something below them may still come.
     private func end(of position: StreamPosition) -> StreamPosition {
         StreamPosition(
             sequence: lastSequence,
@@ -77,32 +77,32 @@ extension History {
 
 // What is known of the partitions' logs.
 extension History {
-    /// Opens a partition, or replaces what was known of its log. Before the record that changed it. Constant time.
+    /// Opens a partition, or replaces what was known of its log. To be called before the record that changed it. Constant time.
     ///
-    /// What is read stays as it is, but that reading may move forward. Another topic id comes after ``reset(topic:)``.
+    /// What was read stays as it is, except that reading may move forward. Another topic id comes after ``reset(topic:)``.
     package func apply(_ partition: PartitionName, _ facts: LogFacts) { partitions.apply(partition, facts) }
 
-    /// A partition was found that is not open yet: what comes to it is not read, and cursors say so. Or it does not exist.
+    /// A partition was found that is not open yet: what comes to it is not read, and cursors state that. Or it does not exist.
     package func find(_ partition: PartitionName, exists: Bool = true) { partitions.find(partition, exists: exists) }
 
-    /// The id of a topic that was recreated, as a hash: cursors have it before any of its logs is open.
+    /// The id of a topic that was recreated, as a hash: cursors contain it before any of its logs is open.
     package func identify(topic: UInt16, _ id: UInt32) { partitions.identify(topic, id) }
 
-    /// All that came before this moment was read, of all partitions; `.min` where nothing can be said.
+    /// All that came to any partition before this moment was read; `.min` where nothing is known.
     package func readUntil() -> Int64 { partitions.readUntil() }
 
-    /// The clock shows this now. To be said before anything else of this moment.
+    /// The clock shows this now. To be called before anything else of this moment.
     ///
-    /// What was learned while the clock was ahead claims too much: that all was read until a moment which is still to come.
-    /// Nobody knows when that was, and so nothing is claimed of those partitions until their leaders are asked again. What is
-    /// held keeps its arrival: it is let go later than it might be, and never too early.
+    /// What was noted while the clock was ahead claims too much: that everything was read until a moment which is still to come.
+    /// When that was is not known. So nothing is claimed of those partitions until their leaders are asked again. What is held
+    /// keeps its arrival: it is let go later than it might be, and never too early.
     package func clockShows(_ now: Int64) {
         partitions.takeBackClaims(after: now + Self.maximumClockDifferenceMilliseconds)
     }
 
-    /// The clock was set forward by so many ms: by so much at most is too low what was noted of arrivals before.
+    /// The clock was set forward by this many ms: the arrivals noted before are too low by at most as much.
     ///
-    /// Until the node is restarted it takes nothing for older than that: whoever might lack something is told to resync.
+    /// Until the node is restarted it allows for that difference: clients that might lack something must resync.
     package func clockWasSet(forward milliseconds: Int64) {
         partitions.clockWasBehind += max(0, milliseconds)
     }
@@ -119,8 +119,8 @@ extension History {
         partitions.slot(of: floor.partition).map { floor.offset <= partitions[$0].next } ?? false
     }
 
-    /// Where this node has not read as far as a cursor says: empty where it has. Nil for a cursor that says nothing here: one
-    /// that cannot be read, of another account, or of another epoch.
+    /// The positions of a cursor that this node has not read up to: empty where it has. Nil for a cursor that has no meaning
+    /// here: an invalid one, or one of another account or another epoch.
     package func unread(upTo text: [UInt8], account: Account) -> [PartitionFloor]? {
         guard let cursor = Cursor(text), let epoch, cursor.epoch == epoch,
             cursor.accountCheck == log(of: account)?.check ?? Cursor.check(of: account)
@@ -130,7 +130,7 @@ extension History {
             .filter { !hasRead($0) }
     }
 
-    /// When the partition's end was asked for last; monotonic, in ms; 0 for never.
+    /// When the partition's end was requested last; monotonic, in ms; 0 for never.
     package func endAsked(_ partition: PartitionName) -> UInt64 {
         partitions.slot(of: partition).map { partitions.facts[$0].endAsked } ?? 0
     }

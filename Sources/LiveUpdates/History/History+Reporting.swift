@@ -1,6 +1,6 @@
 import KafkaLogs
 
-/// What a history comes to.
+/// The size of a history.
 package struct HistorySize: Equatable, Sendable {
     package var accounts = 0
     package var events = 0
@@ -8,17 +8,17 @@ package struct HistorySize: Equatable, Sendable {
     package var bytes = 0
 }
 
-/// Events that a history let go, by the limit that they were over.
+/// Events that a history let go, by the limit that was exceeded.
 package struct HistoryEvictions: Equatable, Sendable {
     /// Older than the retention.
     package var age: UInt64 = 0
     /// Of a full log of an account.
     package var count: UInt64 = 0
-    /// Of accounts that gave way to others, over the bytes of all.
+    /// Of accounts that were evicted because the bytes of all exceeded their limit.
     package var bytes: UInt64 = 0
 }
 
-/// What is kept of an account, for an operator: numbers and moments, and nothing of the events themselves, which are the
+/// What is kept of an account, for an operator: numbers and moments. It contains nothing of the events themselves, which are the
 /// account's own business.
 package struct AccountSummary: Sendable {
     package let events: Int
@@ -34,9 +34,9 @@ package struct PartitionPosition: Equatable, Sendable {
     package let partition: PartitionName
     /// The next offset.
     package let next: Int64
-    /// The log that it counts in, where it is somebody else's; nil: that is not known.
+    /// The log that the position counts in, where another program stored it; nil: that is not known.
     package let log: KnownLog?
-    /// Of the last records before it those that somebody else knows.
+    /// Of the last records before it, those that the other program knows.
     package let newest: [Record]
 
     /// A record, by its offset and its time stamp.

@@ -1,9 +1,9 @@
-// Deciding on a cursor that comes back. The rules stand in the order in which their answers are given.
+// Deciding on a cursor that a client returns. The rules are in the order in which their answers are given.
 extension History {
     /// How far the clocks of two nodes may differ before a cursor seems to come from the future.
     package static let maximumClockDifferenceMilliseconds: Int64 = 60_000
 
-    /// Whether everything after a cursor that passes the filter can be given to the account, and from where.
+    /// Whether everything after a cursor that passes the filter can be delivered to the account, and from where.
     package func resume(
         _ text: [UInt8], account: Account, entities: EntityFilter? = nil, now: Int64, ends: EndsSeen = .earlier,
         record: ProbedRecord? = nil, firsts: [PartitionName: ProbedRecord] = [:]
@@ -13,10 +13,10 @@ extension History {
             cursor, account: account, entities: entities, now: now, ends: ends, record: record, firsts: firsts)
     }
 
-    /// The same for a cursor that was read before. `record` is what stands at the offset that an earlier answer asked for, and
-    /// `firsts` what stands at the offset 0 of partitions of which one did.
+    /// The same for a cursor that was decoded before. `record` is what is at the offset that an earlier answer asked for.
+    /// `firsts` is what is at offset 0 of the partitions that earlier answers asked for.
     ///
-    /// Costs what the cursor and the account have of partitions, as a rule nothing for others.
+    /// The cost depends on the partitions of the cursor and the account, as a rule not on others.
     package func resume(
         _ cursor: Cursor, account: Account, entities: EntityFilter? = nil, now: Int64, ends: EndsSeen = .earlier,
         record: ProbedRecord? = nil, firsts: [PartitionName: ProbedRecord] = [:]
@@ -28,7 +28,7 @@ extension History {
         var doubt: Doubt?
         let identity = partitions.identity()
         if let mine = identity.topicIDs, let its = cursor.topicIDs {
-            // The id says that the topic is the same, not that nothing of a log was cut off and written again.
+            // The id shows that the topic is the same, not that no part of a log was cut off and written again.
             guard mine == its, !wasCutBack(since: cursor, identity), mark(of: cursor, log) != .isAnother else {
                 return .refused(.epoch)
             }
@@ -40,7 +40,7 @@ extension History {
             case nil, .fits: break
             case .isAnother: return .refused(.epoch)
             case .isAbsent:
-                // Nobody is refused because the broker cannot be asked.
+                // No client is refused because the broker cannot be asked.
                 let found = record ?? { if case .unknown = ends { .unanswered } else { nil } }()
                 if let found, let fingerprint = cursor.fingerprint {
                     if LogInference.isAnother(found, fingerprint, account) { return .refused(.epoch) }
@@ -64,7 +64,7 @@ extension History {
         return accept(state, log, ends, now: now)
     }
 
-    /// Whether a log has lost its end since, which leaves it its id: whoever saw that knows when it was whole last.
+    /// Whether a log has lost its end since but kept its id: a node that noticed this knows when the log was last whole.
     private func wasCutBack(since cursor: Cursor, _ identity: LogIdentity) -> Bool {
         guard let latest = identity.inference.latestWholeAfter else { return false }
         if cursor.issue < latest { return true }
@@ -84,7 +84,7 @@ extension History {
         return false
     }
 
-    /// What the cursor's fingerprint says of the log; nil where this node's memory does not reach back to it.
+    /// What the cursor's fingerprint shows of the log; nil where this node's memory does not reach back to it.
     private func mark(of cursor: Cursor, _ log: AccountLog?) -> LogInference.Mark? {
         guard let fingerprint = cursor.fingerprint, let slot = partitions.slot(of: fingerprint.partition) else {
             return nil
@@ -99,7 +99,7 @@ extension History {
             partitions.landmarks[slot].landmark(at: fingerprint.offset))
     }
 
-    /// Whether nothing after the positions was let go that passes the filter, as far as that is kept by entity.
+    /// Whether nothing after the positions that passes the filter was let go, as far as that is kept by entity.
     func isComplete(after state: ResumeState, _ log: AccountLog?, _ entities: EntityFilter?) -> Bool {
         if isComplete(after: state, log, entities: nil) { return true }
         guard let log, log.keepsByEntity, let entities else { return false }
@@ -108,8 +108,8 @@ extension History {
 
     /// The same for the numbers of some entities, or nil for all.
     ///
-    /// Of a partition that is not named, nothing that may have come after all had been read by the issuing node: what was
-    /// let go there is compared by its arrival, which may lag behind by the delay.
+    /// In a partition that is not named, nothing may have been let go that came after the issuing node had read everything. What
+    /// was let go there is compared by its arrival, which may lag behind by the delay.
     private func isComplete(after state: ResumeState, _ log: AccountLog?, entities: [UInt16]?) -> Bool {
         for position in state.positions {
             guard let slot = partitions.slot(of: position.partition) else { continue }
@@ -127,15 +127,15 @@ extension History {
         return areOthersComplete(state, log, readUntil, horizon)
     }
 
-    /// Until when the issuing node had read all, by the clock that this node may have gone by when it noted what it let go.
+    /// Until when the issuing node had read everything, by the clock that this node may have used when it noted what it let go.
     private func readUntilByOldClock(_ state: ResumeState) -> Int64 {
         guard !state.isPartial else { return .min }
         let (moment, overflow) = state.readUntil.subtractingReportingOverflow(partitions.clockWasBehind)
         return overflow ? .min : moment
     }
 
-    /// Partitions that are neither named nor hold anything of the account. All at once as long as none of them had anything
-    /// to let go; else one after the other.
+    /// Partitions that are neither named nor hold anything of the account. All are checked at once as long as none of them had
+    /// anything to let go; else one after the other.
     private func areOthersComplete(
         _ state: ResumeState, _ log: AccountLog?, _ readUntil: Int64, _ horizon: Int64
     ) -> Bool {
@@ -153,18 +153,18 @@ extension History {
         return true
     }
 
-    /// From this offset on nothing was let go of some entities, or of all; nothing before the log's start is held.
+    /// From this offset on nothing was let go of some entities, or of all; nothing before the log start is held.
     func completeFrom(_ slot: Int, _ log: AccountLog?, entities: [UInt16]?) -> Int64 {
         var letGo = letGoBeforePart(slot, log)
         if let log, let index = log.index(ofSlot: slot) { letGo = log.lastLetGo(of: index, entities: entities).offset }
         return max(partitions.facts[slot].start, letGo == .max ? letGo : letGo + 1)
     }
 
-    /// The last rule: no position lies beyond the broker's own end. One that lies beyond what is read here comes from
-    /// a node that is ahead of this one.
+    /// The last rule: no position is beyond the broker's own end. A position beyond what is read here comes from a node that is
+    /// ahead of this one.
     private func accept(_ state: ResumeState, _ log: AccountLog?, _ ends: EndsSeen, now: Int64) -> Resumption {
         var floors: [PartitionFloor] = []
-        /// Of those beyond the end that is known, the first of a partition that is open; else the first.
+        /// Of the positions beyond the end that is known, the first in a partition that is open; else the first.
         var beyond: (floor: PartitionFloor, isOpen: Bool)?
         for position in state.positions {
             let slot = partitions.slot(of: position.partition)
@@ -173,7 +173,7 @@ extension History {
             floors.append(floor)
             if let slot, position.offset <= partitions.facts[slot].end ?? 0 { continue }
             if beyond == nil || beyond?.isOpen == false && slot != nil { beyond = (floor, slot != nil) }
-            // Of a partition that is not open nothing is known: its leader may never have answered.
+            // Nothing is known of a partition that is not open: its leader may never have answered.
             if let slot, case .since(let moment) = ends, partitions.facts[slot].end != nil,
                 partitions.facts[slot].endAsked >= moment
             {
@@ -187,10 +187,10 @@ extension History {
         return .accepted(position, floors: floors)
     }
 
-    /// The cursor as this node would have issued it now: it names the account's other partitions too, before the first
-    /// event that is held there, all of which will be given. What it does not name holds nothing of the account.
+    /// The cursor as this node would have issued it now. It also names the account's other partitions, before the first event
+    /// that is held there: all of these are delivered. Partitions that it does not name hold nothing of the account.
     ///
-    /// With the old time of issue, what the replay says of a partition that was born since would speak of another log.
+    /// With the old time of issue, what the replay states of a partition that was born since would concern another log.
     func reissued(_ state: ResumeState, _ log: AccountLog?, now: Int64) -> ResumeState {
         var positions = state.positions
         for part in log?.parts ?? [] where state.offset(of: part.partition) == nil {

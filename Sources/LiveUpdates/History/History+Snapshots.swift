@@ -1,6 +1,6 @@
 /// What becomes of the positions of a snapshot.
 package enum SnapshotCursor: Equatable, Sendable {
-    /// Exactly what the snapshot does not hold is given from it on.
+    /// After this cursor, exactly what the snapshot does not hold is delivered.
     case cursor(CursorText)
     /// The snapshot holds more of a partition than this node has read.
     case behind(PartitionFloor)
@@ -8,16 +8,16 @@ package enum SnapshotCursor: Equatable, Sendable {
     case refused(ResyncReason)
 }
 
-// The cursor of what somebody else has stored. A snapshot says how far each partition was stored when it was read, which may be
-// longer ago than the node's own reading, or a moment ahead of it.
+// The cursor for what another program has stored. A snapshot states how far each partition was stored when it was read. That may
+// be longer ago than the node's own reading, or a moment ahead of it.
 extension History {
-    /// The cursor of a snapshot for one account: each partition in which the account has events, at the snapshot's position.
+    /// The cursor of a snapshot for one account. Each partition in which the account has events is at the snapshot's position.
     ///
-    /// A position counts only where its log is known to be the one that is read here: in another one of the same name the same
-    /// offset is somewhere else, and a cursor would skip what stands before it.
+    /// A position counts only if its log is known to be the one that is read here. In another log of the same name the same
+    /// offset is another position, and a cursor would skip what is before it.
     ///
-    /// Of the other partitions the node has read everything and holds nothing behind the snapshot's position, nor has it let
-    /// anything go there: so they are named or not as in any other cursor of this moment.
+    /// In the other partitions the node has read everything, holds nothing behind the snapshot's position, and has let nothing go
+    /// there. So they are named or not as in any other cursor of this moment.
     ///
     /// Never in the middle of a wake. O(partitions).
     ///
@@ -31,7 +31,7 @@ extension History {
         for position in positions {
             let floor = PartitionFloor(partition: position.partition, offset: position.next)
             guard let slot = partitions.slot(of: position.partition) else {
-                // Of one that is gone the store says so, and tells the gap: nothing of it is stored from then on.
+                // If the partition is gone, the store records that and reports the gap: nothing of it is stored from then on.
                 guard position.next == 0, position.log?.isUnread(topicID(position.partition.topic)) == true,
                     !partitions.unopened.contains(position.partition)
                 else { return .behind(floor) }
@@ -40,7 +40,7 @@ extension History {
             if position.next > 0 {
                 guard position.log?.verdict(partitions.facts[slot]) == .same else { return .refused(.epoch) }
             } else if position.log?.isSurelyOther(partitions.facts[slot]) == true {
-                // Nothing of that one was stored: what it held is missing, and no gap tells of it yet.
+                // Nothing of that log was stored: what it held is missing, and no gap reports it yet.
                 return .refused(.epoch)
             }
             guard position.next <= partitions[slot].next else { return .behind(floor) }
@@ -52,7 +52,7 @@ extension History {
         }
         let made = cursor(of: snapshotState(log, stored, now: now), log, account, now: now)
         guard made == .refused(.expired) else { return made }
-        // Of partitions that it does not name something was let go, perhaps of this account. The snapshot holds that.
+        // In partitions that it does not name something was let go, perhaps of this account. The snapshot holds that.
         return cursor(of: snapshotState(log, stored, namesAll: true, now: now), log, account, now: now)
     }
 
@@ -63,7 +63,7 @@ extension History {
 
     private func cursor(of state: ResumeState, _ log: AccountLog?, _ account: Account, now: Int64) -> SnapshotCursor {
         let text = text(of: state, log, check: log?.check ?? Cursor.check(of: account))
-        // By the rules that it will be held to.
+        // By the rules that will be applied to it.
         let resumption = resume(text.bytes, account: account, now: now, ends: .unknown)
         if case .refused(let why) = resumption { return .refused(why) }
         return .cursor(text)
@@ -116,7 +116,7 @@ extension History {
 }
 
 extension PartitionLog {
-    /// The newest event before an offset; nil where there was none, or its stamp is not known any more.
+    /// The newest event before an offset; nil where there was none, or its stamp is no longer known.
     fileprivate func newest(before offset: Int64) -> (offset: Int64, timestamp: Int64, sequence: UInt64)? {
         if last.offset < offset { return last.sequence > 0 ? (last.offset, lastTimestamp, last.sequence) : nil }
         var newest: (offset: Int64, timestamp: Int64, sequence: UInt64)?

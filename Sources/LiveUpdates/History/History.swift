@@ -1,19 +1,19 @@
 /// The events that a node holds, by account, and what it knows of the partitions they came from.
 ///
-/// It numbers what it reads (the *sequence*, from 1), lets go what is beyond its limits, makes cursors and decides on
-/// those that come back. No clock, no I/O: `now` is the node's wall clock in ms since 1970. Confined to the ingest loop.
+/// It numbers what it reads (the *sequence*, from 1), lets go what exceeds its limits, creates cursors and decides on those that
+/// clients return. No clock, no I/O: `now` is the node's wall clock in ms since 1970. Confined to the ingest loop.
 package final class History {
-    /// Nil as long as it is not known which cluster is read: nothing can be said of a cursor then.
+    /// Nil as long as it is not known which cluster is read: no cursor can be decided on then.
     package private(set) var epoch: Epoch?
     package let limits: HistoryLimits
 
     // MARK: What it holds
 
-    /// Asked by ``log(of:)`` alone, since a log may hold what was dropped.
+    /// To be read through ``log(of:)``, since a log may hold what was dropped.
     var logs = AccountTable()
-    /// What was dropped and some logs still hold.
+    /// What was dropped while some logs still hold it.
     var drops = PendingDrops()
-    /// Accounts that nobody follows, and those that are followed and hold events: the former give way first.
+    /// Accounts without followers, and accounts with followers that hold events: the former are evicted first.
     private var unattended = IdleOrder()
     var attended = IdleOrder()
     /// Accounts that hold events, by a moment that is no later than the arrival of the first of them.
@@ -24,11 +24,11 @@ package final class History {
     // MARK: What it knows
 
     var partitions: PartitionTable
-    /// The last event that was read, of any account: whatever comes later has a higher sequence.
+    /// The sequence of the last event that was read, of any account: later events have a higher one.
     package internal(set) var lastSequence: UInt64 = 0
 
-    /// The latest that the clock has shown, which arrivals and the retention go by: after it was set back an event would be
-    /// older than the cursors from before, and those would be served without it once it is let go.
+    /// The latest time that the clock has shown, which arrivals and the retention use. With a clock that was set back, an event
+    /// would be older than earlier cursors, and those would be served without it once it is let go.
     private var latest = Int64.min
 
     // MARK: What it let go of accounts that it has forgotten
@@ -38,10 +38,10 @@ package final class History {
 
     /// What was dropped counts until its memory is freed.
     package internal(set) var size = HistorySize()
-    /// Events that were let go since the start, by why.
+    /// Events that were let go since the start, by reason.
     package private(set) var evictions = HistoryEvictions()
-    /// Events that the last ``read(account:from:limit:entities:now:withCursors:)`` passed, those that the filter left out
-    /// included: what it cost.
+    /// Events that the last ``read(account:from:limit:entities:now:withCursors:)`` passed, including those that the filter left
+    /// out: what it cost.
     package internal(set) var lastReadEvents = 0
 
     /// `topics` is the number of topics in the settings: their ids count when all are known.
@@ -54,23 +54,23 @@ package final class History {
             retention: limits.retentionMilliseconds)
     }
 
-    /// The cluster is known, and with it the epoch.
+    /// To be called once the cluster is known, and with it the epoch.
     package func begin(_ epoch: Epoch) { self.epoch = epoch }
 
     // MARK: - Reading records
 
-    /// What reading an event came to.
+    /// The result of reading an event.
     package struct Appended {
         /// 0: the record was read before, and changes nothing.
         package let sequence: UInt64
-        /// What ``retain(_:)`` has given for the account; nil where nobody follows it.
+        /// What ``retain(_:)`` has returned for the account; nil if it has no followers.
         package let followed: Int?
     }
 
     /// Reads an event. One look-up by the account's name, and no String.
     ///
-    /// A time stamp of −1 is none. What the event's age counts from is its *arrival*: the wall clock where the record
-    /// was read as it came, else the highest time stamp of its partition so far.
+    /// A time stamp of −1 means none. An event's age counts from its *arrival*: the wall clock where the record was read as it
+    /// came, else the highest time stamp of its partition so far.
     @discardableResult
     package func append(
         _ event: RecordedEvent, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
@@ -101,7 +101,7 @@ package final class History {
         let log = log(of: event)
         let before = log.bytes
         let index = log.index(ofSlot: slot, orBegin: part(of: log, slot: slot, now: now))
-        // Of the events that have become the first of their partition.
+        // The earliest arrival of the events that have become the first of their partition.
         var earliest = log.parts[index].count == 0 ? arrival : nil
         log.append(
             event, to: index,
@@ -164,8 +164,8 @@ package final class History {
         return log
     }
 
-    /// The highest offset of a partition, before the account has anything there, of which an event of it may have been let go:
-    /// none where its log was there before any account gave way.
+    /// The highest offset of a partition at which an event of the account may have been let go before it has anything there: none
+    /// where its log existed before any account was evicted.
     func letGoBeforePart(_ slot: Int, _ log: AccountLog?) -> Int64 {
         log?.inheritedNewestLetGo == .min ? partitions.facts[slot].start - 1 : partitions[slot].letGo
     }
@@ -179,8 +179,8 @@ package final class History {
 
     // MARK: - Followers
 
-    /// Says that a connection or a wait follows the account from now on: its state stays, whatever gives way. Returns a
-    /// small number, which is the account's as long as somebody follows it.
+    /// A connection or a wait follows the account from now on: its state stays, whatever is evicted. Returns a small number,
+    /// which belongs to the account as long as it has followers.
     @discardableResult
     package func retain(_ account: Account) -> Int {
         let log = log(orBegin: account)
@@ -190,7 +190,7 @@ package final class History {
         return log.slot
     }
 
-    /// What ``retain(_:)`` has given for the account; nil where nobody follows it.
+    /// What ``retain(_:)`` has returned for the account; nil if it has no followers.
     package func number(of account: Account) -> Int? {
         log(of: account).flatMap { $0.subscribers > 0 ? $0.slot : nil }
     }
@@ -250,10 +250,10 @@ package final class History {
         }
     }
 
-    /// The account that has been idle for longest gives way: one that nobody follows as a whole, and when there is
-    /// none left, the events of one that somebody does.
+    /// Evicts the account that has been idle for longest: one without followers as a whole, and when none of these is left, the
+    /// events of one with followers.
     private func makeRoom(now: Int64) {
-        // What was dropped goes before anything that may still be asked for.
+        // What was dropped is freed before anything that may still be requested.
         if drops.isPending { freeDropped(limit: Self.maximumFreedPerRecord) }
         while size.bytes > limits.maximumLogBytes {
             if let slot = unattended.longestIdle, let log = logs[slot: slot] {
@@ -271,13 +271,13 @@ package final class History {
                 attended.remove(slot)
                 expiry.remove(slot)
             } else {
-                // What is left are states of accounts that somebody follows: the limit on connections bounds them.
+                // Only states of accounts with followers are left: the limit on connections bounds them.
                 return
             }
         }
     }
 
-    /// Whoever asks for it later inherits what it let go.
+    /// Logs that are created later inherit what it let go.
     func forget(_ log: AccountLog, now: Int64) {
         size.accounts -= 1
         size.events -= log.count

@@ -5,7 +5,7 @@ package struct HistoryLimits: Sendable {
     package var maximumEventsPerAccount: Int
     /// Of all accounts together.
     package var maximumLogBytes: Int
-    /// How far a record's time stamp may lag behind those that stand before it, and clocks behind each other.
+    /// How far a record's time stamp may lag behind those of the records before it, and clocks behind each other.
     package var maximumTimestampDelayMilliseconds: Int64
 
     package init(

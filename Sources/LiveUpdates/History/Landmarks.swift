@@ -1,18 +1,18 @@
-/// A record of a log by which another log of the same name can be told from it.
+/// A record of a log that distinguishes it from another log of the same name.
 struct Landmark: Equatable, Sendable {
     let offset: Int64
     /// As Kafka has it, in ms; -1 where the record has none.
     let timestamp: Int64
 }
 
-/// Landmarks of one log: the record that was read last, and of each period before, for as long as events are kept, the last one.
+/// Landmarks of one log: the record that was read last, and the last one of each earlier period, for as long as events are kept.
 ///
-/// Cursors are made with the last record of a period that is over: nodes that read the same log choose nearly the same ones, so a
-/// node as a rule finds what a cursor says in its memory, and where it does not, many cursors ask for one record.
+/// Cursors contain the last record of a period that is over. Nodes that read the same log choose nearly the same ones. So a node
+/// usually finds a cursor's record in its memory; if not, many cursors ask for one record.
 ///
 /// At most 2 KiB.
 struct Landmarks: Sendable {
-    /// So many periods are as long as events are kept.
+    /// Events are kept for this many periods.
     static let periods = 128
 
     /// In the order of their offsets; a ring once there are as many as there may be.
@@ -46,19 +46,19 @@ struct Landmarks: Sendable {
         oldest = (oldest + 1) % Self.periods
     }
 
-    /// The newest one of a period that is over at a moment, in ms; where none is yet, the record that was read last.
+    /// The newest landmark of a period that is over at a moment, in ms; if there is none yet, the record that was read last.
     func settled(at moment: Int64) -> Landmark? {
         moment >= periodEnd || landmarks.isEmpty ? last : self[landmarks.count - 1]
     }
 
-    /// The newest one before an offset.
+    /// The newest landmark before an offset.
     func newest(before offset: Int64) -> Landmark? {
         if let last, last.offset < offset { return last }
         let index = count(before: offset)
         return index > 0 ? self[index - 1] : nil
     }
 
-    /// The one at an offset; nil where the record there is none.
+    /// The landmark at an offset; nil where the record there is not one.
     func landmark(at offset: Int64) -> Landmark? {
         if let last, last.offset == offset { return last }
         let index = count(before: offset)
