@@ -1,5 +1,5 @@
-// Swift's String compares by canonical equivalence: "é" equals "e" with an accent. What tells accounts, entities and ids
-// apart are their bytes, so nothing here may use `==` or `hash(into:)` of String.
+// Swift's String compares by canonical equivalence: "é" equals "e" with an accent. Accounts, entities and ids are distinguished
+// by their bytes, so nothing here may use `==` or `hash(into:)` of String.
 
 extension String {
     /// Whether both are the same bytes of UTF-8.
@@ -56,7 +56,7 @@ extension [UInt8] {
     }
 }
 
-/// Whoever writes records chooses names: they must not choose collisions with them. So hashes differ from process to
+/// The producers of records choose names: they must not be able to choose names that collide. So hashes differ from process to
 /// process, as those of the standard library's tables do.
 enum TableSeed {
     static let value: UInt64 = {

@@ -16,13 +16,13 @@ package final class EventKind: Sendable {
     }
 }
 
-/// An event as a record has it: account and id are bytes, valid UTF-8. Most events are for accounts that nobody follows,
-/// and are logged without a String.
+/// An event as a record has it: account and id are bytes, valid UTF-8. Most events are for accounts without followers, and are
+/// logged without a String.
 ///
 /// The bytes are shared with the mapper that found them, which copies them at its next record if they are still held.
 package struct RecordedEvent {
     package let kind: EventKind
-    /// What the two texts stand in.
+    /// The bytes that contain the two texts.
     let bytes: [UInt8]
     let accountRange: Range<Int>
     let idRange: Range<Int>

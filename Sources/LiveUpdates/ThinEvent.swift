@@ -1,6 +1,6 @@
-/// All that a client is told about a change: which thing, and what happened to it.
+/// All that a client learns about a change: which thing, and what happened to it.
 package struct ThinEvent: Equatable, Sendable {
-    /// Entity and type are words of a vocabulary, ids are what systems make up.
+    /// Entity and type are words of a vocabulary; systems generate ids.
     package static let maximumEntityBytes = 64
     package static let maximumIdentifierBytes = 255
     package static let maximumTypeBytes = 64
@@ -23,7 +23,7 @@ package struct ThinEvent: Equatable, Sendable {
 
 /// The account that an event belongs to and that a connection may see: a name that is compared byte by byte.
 ///
-/// Never compare accounts as Strings: two names that only look alike are two accounts.
+/// Never compare accounts as Strings: two names that only seem equal are two accounts.
 package struct Account: Hashable, Sendable, CustomStringConvertible {
     /// As many bytes as an account's name may have, in a record and in a token.
     package static let maximumBytes = 255

@@ -1,10 +1,10 @@
-/// What a log that has been full has let go of one partition, kept by entity: whoever asked for some entities has lost
-/// nothing by the others.
+/// What a log that has been full has let go of one partition, kept by entity: a client that asked for some entities has lost
+/// nothing through the others.
 ///
-/// Kept apart are the entities of which something was let go last, at most ``maximumEntities``. All else counts for every
-/// entity: what was let go of others, and what was let go before this began.
+/// The entities of which something was let go last have entries of their own, at most ``maximumEntities``. All else counts for
+/// every entity: what was let go of others, and what was let go before this began.
 struct LetGoByEntity {
-    /// Entities of a product number some dozens, and a partition's newest events are of few. 32 of them take 1 KiB.
+    /// A product has some dozens of entities, and a partition's newest events are of few. 32 of them need 1 KiB.
     static let maximumEntities = 32
 
     /// The last of what was let go; all else that went lies before it.
@@ -26,21 +26,21 @@ struct LetGoByEntity {
         var last: Last
     }
 
-    /// Whatever the entity is.
+    /// Counts for every entity.
     private(set) var ofAll: Last
     /// Each entity once, in no order.
     private var rows: [Row] = []
 
     init(ofAll: Last) { self.ofAll = ofAll }
 
-    /// Bytes allocated for it, beside its place among the partitions.
+    /// Bytes allocated for it, in addition to its element in the array of all partitions.
     var allocatedBytes: Int {
         rows.capacity == 0 ? 0 : rows.capacity * MemoryLayout<Row>.stride + PartitionLog.arrayHeaderBytes
     }
 
     /// Notes an event that was let go; offsets rise from call to call. `entity` is its number, 0 where it has none.
     ///
-    /// Where there is no room the entity of which nothing went for longest is kept apart no more.
+    /// If the maximum is reached, the entity of which nothing was let go for longest loses its own entry.
     mutating func note(_ last: Last, of entity: UInt16) {
         guard entity > 0 else { return ofAll.include(last) }
         if let index = rows.firstIndex(where: { $0.entity == entity }) { return rows[index].last.include(last) }
@@ -60,6 +60,6 @@ struct LetGoByEntity {
         return last
     }
 
-    /// Streams that stand before a sequence have lost their position, whatever entities they asked for.
+    /// Streams with a position before a sequence have lost it, whatever entities they asked for.
     mutating func lose(before sequence: UInt64) { ofAll.sequence = max(ofAll.sequence, sequence) }
 }

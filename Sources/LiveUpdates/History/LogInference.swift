@@ -1,13 +1,13 @@
-/// What tells the logs that a node reads from others that had, or will have, the same names.
+/// What distinguishes the logs that a node reads from others that had, or will have, the same names.
 struct LogIdentity {
     /// A hash over the ids of all topics; nil where one of them has none.
     let topicIDs: UInt32?
     let inference: LogInference
-    /// First records that are stamped ahead of what is known of their logs, one of each topic: a node that reads one when its
-    /// time has come takes the topic for younger than it is. None where ids decide.
+    /// First records that are stamped ahead of what is known of their logs, one of each topic. A node that reads one when its
+    /// time has come assumes the topic to be younger than it is. None where ids decide.
     let firstRecords: [Cursor.Fingerprint]
 
-    /// `facts` with the name of each, of `count` topics in all. `announced` are the ids of topics of which no log may be open.
+    /// `facts` with the name of each, of `count` topics in all. `announced` are the ids of topics that may have no open log.
     init(
         _ facts: some Sequence<(PartitionName, LogFacts)>, topics count: Int, announced: [UInt16: UInt32],
         _ recreations: [UInt16: TopicRecreation]
@@ -42,7 +42,7 @@ struct LogIdentity {
         return hash.folded
     }
 
-    /// Whether a change concerns it.
+    /// Whether a change from one to the other leaves the identity the same.
     static func isSame(_ old: LogFacts, _ new: LogFacts) -> Bool {
         old.topicID == new.topicID && old.born == new.born && old.firstStamp == new.firstStamp
             && old.notBefore == new.notBefore
@@ -55,28 +55,28 @@ struct LogIdentity {
 struct TopicRecreation {
     /// When it was found.
     let noticed: Int64
-    /// The id that its logs had; nil where they had none. One that was cut back keeps it.
+    /// The id that its logs had; nil where they had none. A topic that was cut back keeps it.
     let idBefore: UInt32?
 }
 
-/// Asked only where topic ids are absent, in the cursor or here: what first records, moments of knowledge and
-/// fingerprints say of whether a log is the one that a cursor speaks of.
+/// Used only where topic ids are absent, in the cursor or here. First records, moments of knowledge and fingerprints show whether
+/// a log is the one that a cursor refers to.
 ///
-/// All of it rests on time stamps, so it may be wrong for a log whose first record has a wrong one.
+/// All of this depends on time stamps, so it may be wrong for a log whose first record has a wrong one.
 struct LogInference {
-    /// Since when at the latest every topic was the one that is read; nil where a topic has nothing yet by which it could
-    /// be told from another, or had its first record since another was known last: no one moment says it of both then.
+    /// Since when at the latest every topic was the one that is read. Nil where a topic has nothing yet that distinguishes it
+    /// from another, or had its first record after another was known last: no single moment holds for both then.
     let topicsKnown: Int64?
     /// The moment before which each topic was not there, where that is known.
     private let births: [UInt16: Int64]
     private let latestBirth: Int64?
     /// The earliest stamp of the first records of a topic's logs, where those of all are known and stamped.
     let earliestFirsts: [UInt16: Int64]
-    /// The same of topics that were seen being recreated: no cursor from before speaks of them.
+    /// The latest recreation of a topic that was noticed: no cursor from before refers to that topic.
     private let latestRecreation: Int64?
-    /// Topics of which all logs are empty, as far as leaders have told.
+    /// Topics of which all logs are empty, as far as leaders have reported.
     let emptyTopics: [UInt16]
-    /// The moment after the one at which a log was found last to be cut back, whose topic kept its id.
+    /// The moment after the one at which a log whose topic kept its id was last found to be cut back.
     let latestWholeAfter: Int64?
 
     private struct Topic {
@@ -95,7 +95,7 @@ struct LogInference {
             wholeAfter = [wholeAfter, fact.wholeAfter].lazy.compactMap(\.self).max()
             if fact.born != nil || fact.end ?? 0 > 0 { endsAtZero = false }
             guard !fact.isNew else { return }
-            // The least of all: a partition that was added may be of a topic that was recreated in between.
+            // The lowest of all: a partition that was added may be of a topic that was recreated in between.
             known = isEmpty ? fact.known : known.flatMap { mine in fact.known.map { min(mine, $0) } }
             isEmpty = false
             if let born = fact.born { birth = min(birth ?? born, born) } else { isBirthKnown = false }
@@ -121,13 +121,13 @@ struct LogInference {
         let least = known.contains(nil) || topics.count < count ? nil : known.lazy.compactMap(\.self).min()
         topicsKnown = topics.count > 1 && least ?? .max < latestBirth ?? .min ? nil : least
         emptyTopics = topics.filter(\.value.endsAtZero).keys.sorted()
-        // Until the first of its logs is open again, a topic has no facts that say so.
+        // Until the first of its logs is open again, a topic has no facts that show this.
         let unopened = recreations.filter { topics[$0.key] == nil }
         let cutBackUnopened = unopened.lazy.filter { cutBack.contains($0.key) }.map(\.value).max()
         latestWholeAfter = [topics.values.lazy.compactMap(\.wholeAfter).max(), cutBackUnopened].lazy.compactMap(\.self)
             .max()
-        // Cursors from between the birth and the moment when it was noticed speak of either; later ones of the new topic,
-        // even where its first record comes later still. A birth while the other topic was there has a wrong stamp.
+        // Cursors from between the birth and the moment when it was noticed refer to either; later ones to the new topic, even if
+        // its first record comes later still. A birth while the other topic was there has a wrong stamp.
         let opened = topics.lazy.compactMap { number, topic in
             topic.notBefore.map { notBefore in
                 let birth = topic.isBirthKnown ? topic.birth : nil
@@ -141,43 +141,43 @@ struct LogInference {
 
     /// Whether a topic, named or not, is another one than when the cursor was issued.
     ///
-    /// Whoever saw a topic being recreated needs no other sign than the time of issue: the cursor may be from before the
-    /// old topic had a record. Others compare when its node last knew all topics with when each had its first record.
-    /// Of topics that have the same first record as the cursor's, a moment says nothing more.
+    /// A node that noticed the recreation of a topic needs only the time of issue: the cursor may be from before the old topic
+    /// had a record. Others compare when the cursor's node last knew all topics with when each had its first record. For topics
+    /// that have the same first record as the cursor's, a moment shows nothing more.
     func isOfAnotherTopic(_ cursor: Cursor, besides same: Set<UInt16>) -> Bool {
         if let latestRecreation, latestRecreation > cursor.issue { return true }
         guard let known = cursor.topicsKnown, let latestBirth, latestBirth > known else { return false }
         return births.contains { $0.value > known && !same.contains($0.key) }
     }
 
-    /// Whether a partition had another log when the cursor was issued: its node last knew it before this one was there.
-    /// A position at the beginning claims nothing about what stood there.
+    /// Whether a partition had another log when the cursor was issued: its node last knew it before this one was there. A
+    /// position at the beginning claims nothing about records there.
     static func isOfAnotherLog(_ position: Cursor.Position, _ facts: LogFacts) -> Bool {
         guard position.offset > 0, let earliest = facts.earliestKnowledge else { return false }
         guard let known = position.known else { return true }
         return known < earliest
     }
 
-    /// What the cursor's fingerprint says.
+    /// What the cursor's fingerprint shows.
     enum Mark {
         case fits
         case isAnother
-        /// Nothing is held of the record there, which alone proves nothing: it has to be read once more.
+        /// Nothing is held of the record there, which alone proves nothing: it must be read once more.
         case isAbsent
     }
 
-    /// What is held at the fingerprint's offset: `entry` of the account, where all of it is held, and `landmark` of any.
+    /// What is held at the fingerprint's offset: `entry` of the account, where all of it is held, and `landmark` of any account.
     static func compare(
         _ fingerprint: Cursor.Fingerprint, _ entry: PartitionLog.Entry?, _ landmark: Landmark?
     ) -> Mark {
         guard let timestamp = entry?.timestamp ?? landmark?.timestamp else { return .isAbsent }
         if fingerprint.fitsAnyAccount(timestamp) { return .fits }
         guard fingerprint.fits(timestamp) else { return .isAnother }
-        // Whose event the landmark is, is not known any more.
+        // It is no longer known whose event the landmark is.
         return entry == nil ? .isAbsent : .fits
     }
 
-    /// Whether another record stands at the fingerprint's offset than the one that it was made of.
+    /// Whether the record at the fingerprint's offset is not the one that the fingerprint was made of.
     static func isAnother(_ record: ProbedRecord, _ fingerprint: Cursor.Fingerprint, _ account: Account) -> Bool {
         guard case .record(let timestamp, let its, let former) = record else { return false }
         if fingerprint.fitsAnyAccount(timestamp) { return false }
@@ -194,12 +194,12 @@ extension LogFacts {
     fileprivate var earliestKnowledge: Int64? { [born, notBefore].lazy.compactMap(\.self).max() }
 }
 
-/// What stands at an offset that was read once more.
+/// What is at an offset that was read once more.
 package enum ProbedRecord: Equatable, Sendable {
     /// No record: compacted, aborted or deleted.
     case none
     /// As Kafka has it; the account is nil where the mapping leaves the record out. `left` is the account that a row has left
-    /// with it, for which it is an event too.
+    /// with this record, which is an event for that account too.
     case record(timestamp: Int64, account: Account?, left: Account? = nil)
     /// The leader did not answer.
     case unanswered

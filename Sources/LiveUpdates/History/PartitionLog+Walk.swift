@@ -10,13 +10,13 @@ extension PartitionLog {
         return found
     }
 
-    /// An event as it stands in the log; its texts are made when they are asked for.
+    /// An event as it is in the log; its texts are created when they are requested.
     struct Entry {
         let mark: Mark
         /// Its time stamp, or its arrival where it has none.
         let stamp: Int64
         let isUnstamped: Bool
-        /// Its number in the vocabulary; 0 when entity and type stand in the log.
+        /// Its number in the vocabulary; 0 when entity and type are in the log itself.
         let word: Int
         fileprivate let entity: Range<Int>
         fileprivate let type: Range<Int>
@@ -103,7 +103,7 @@ struct MergedWalk {
         }
     }
 
-    /// The next event and the part that it is of.
+    /// The next event and the part that it belongs to.
     mutating func next() -> (part: Int, PartitionLog.Entry)? {
         if current >= 0 {
             if let entry = heads[current].walk.next() {
@@ -118,7 +118,7 @@ struct MergedWalk {
         return current < 0 ? nil : (heads[current].part, heads[current].entry)
     }
 
-    /// Of the event that ``next()`` gave last.
+    /// Of the event that ``next()`` returned last.
     func entity(_ words: [EventKind]) -> String { heads[current].walk.entity(of: heads[current].entry, words) }
 
     /// The same.

@@ -1,11 +1,10 @@
 /// The events of one account in one partition, as one run of bytes.
 ///
-/// An event is: distance of its offset and of its arrival to the event before, distance of its time stamp to its arrival,
-/// distance of its sequence (varints), its word (entity and type) with one bit that says it has no time stamp, length
-/// and bytes of its id; words that the vocabulary does not hold stand in full before the id. About 13 bytes beside the
-/// id.
+/// An event consists of the distances of its offset and of its arrival to the event before, of its time stamp to its arrival, and
+/// of its sequence (varints). Its word (entity and type) follows, with one bit that is set if it has no time stamp, then length
+/// and bytes of its id. Words that the vocabulary does not hold are in full before the id. About 13 bytes plus the id.
 struct PartitionLog {
-    /// Where an event stands: in the partition, in time, and in the order in which the node read it.
+    /// The position of an event: in the partition, in time, and in the order in which the node read it.
     struct Mark {
         var offset: Int64
         /// In ms.
@@ -13,7 +12,7 @@ struct PartitionLog {
         var sequence: UInt64
     }
 
-    /// Where reading may begin other than at the head.
+    /// Where reading may begin, other than at the head.
     private struct Checkpoint {
         /// Of the event before it.
         var mark: Mark
@@ -21,7 +20,7 @@ struct PartitionLog {
         var index: Int
     }
 
-    /// So many events lie between two checkpoints: a page reads half of them in vain, and they cost 0.5 bytes an event.
+    /// So many events lie between two checkpoints: a page reads half of them in vain, and checkpoints cost 0.5 bytes an event.
     private static let checkpointDistance: Int32 = 64
 
     let partition: PartitionName
@@ -33,8 +32,8 @@ struct PartitionLog {
     /// Where the oldest event that is held begins.
     private var head32: Int32 = 0
     private var count32: Int32 = 0
-    /// The event before the oldest that is held: the last one let go. Its offset may be higher than that of any event,
-    /// when the account takes over what was let go of others.
+    /// The event before the oldest that is held: the last one that was let go. Its offset may be higher than that of any event,
+    /// if the account inherits what was let go of others.
     private(set) var base: Mark
     private(set) var last: Mark
     /// The time stamp of the last event as Kafka has it; it may have been let go.
@@ -122,7 +121,7 @@ struct PartitionLog {
         if wanted > bytes.capacity { bytes.reserveCapacity(max(wanted, bytes.count + bytes.count / 2)) }
     }
 
-    /// Gives up what lies before the head.
+    /// Drops the bytes before the head.
     private mutating func dropRead(_ body: (inout [UInt8], Int) -> Void) {
         let gone = head
         body(&bytes, gone)
@@ -152,7 +151,7 @@ struct PartitionLog {
         return first.word
     }
 
-    /// Gives back memory that a log which was longer once has no more use for.
+    /// Frees memory that a log which was longer once no longer needs.
     mutating func shrink() {
         let used = bytes.count - head
         guard bytes.capacity > 4 * used + 256 else { return }

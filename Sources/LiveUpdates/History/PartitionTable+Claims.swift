@@ -1,15 +1,15 @@
 // What a node's cursors may claim of partitions in which an account has nothing, and what contradicts a cursor.
 extension PartitionTable {
-    /// Partitions that a cursor names although its account has nothing there, at most: each lengthens it by a dozen characters.
+    /// How many partitions a cursor names at most although its account has nothing there: each adds a dozen characters.
     static let maximumNamed = 4
     /// The same where there are few partitions: cursors that name all of them need no rule about those that they do not name.
     static let maximumNamedOfFew = 16
-    /// Quiet is a partition to which nothing has come for so long, or for `max_timestamp_delay` if that is shorter: then
-    /// cursors seldom become longer by it. As long as clocks may differ, or a first record may seem younger elsewhere than
-    /// what is known of it here; who sets a shorter delay says that they do not.
+    /// A partition is quiet if nothing has come to it for this long, or for `max_timestamp_delay` if that is shorter: then it
+    /// seldom makes cursors longer. Clocks may differ by this, or a first record may seem younger elsewhere than what is known of
+    /// it here. An operator who sets a shorter delay states that this does not happen.
     static let quietMilliseconds = History.maximumClockDifferenceMilliseconds
 
-    /// What follows from facts, and from how far is read, is to be found out again.
+    /// What follows from facts, and from how far partitions are read, must be determined again.
     mutating func forgetClaims() {
         readUntilIfCurrent = nil
         namedIfCurrent = nil
@@ -29,8 +29,8 @@ extension PartitionTable {
         forgetClaims()
     }
 
-    /// All that came to any partition before this moment was read here, or is what a log lacks that is not read from its
-    /// offset 0; `.min` where nothing can be said. Goes over all partitions after something of it changed.
+    /// Everything that came to any partition before this moment was read here, or is missing in a log that is not read from its
+    /// offset 0; `.min` where nothing is known. Goes over all partitions after something of it changed.
     mutating func readUntil() -> Int64 {
         if let readUntilIfCurrent { return readUntilIfCurrent }
         var least = progress.isEmpty ? Int64.min : unopenedSince
@@ -52,13 +52,13 @@ extension PartitionTable {
 
     /// Slots of partitions that a cursor names even where its account has nothing: it has read up to here.
     ///
-    /// First those of which a cursor could not claim by its time that all was read. Then those that are quiet: before a log is
-    /// emptied by retention it has been so for long, and a node that finds it empty has nothing else to compare with. Of the
-    /// quiet ones those that have been so for longest.
+    /// First come those for which a cursor could not claim by its time that everything was read. Then come quiet ones, those that
+    /// have been quiet for longest first. A log is quiet for long before retention empties it, and a node that finds it empty has
+    /// nothing else to compare with.
     ///
-    /// To name a partition is safe at any time: what the account has had there was given, or is still held, and then it is not
-    /// named. It refuses hardly anybody whom the time alone would have served: a record behind the position came after the
-    /// cursor, and only where accounts give way for memory does one of another account count.
+    /// Naming a partition is safe at any time: what the account has had there was delivered, or is still held, and then it is not
+    /// named. It causes hardly any refusal of a cursor that the time alone would have accepted. A record behind the position came
+    /// after the cursor, and one of another account counts only where accounts are evicted for memory.
     mutating func named(issue: Int64) -> [Int] {
         if let namedIfCurrent { return namedIfCurrent }
         let readUntil = readUntil()
@@ -70,7 +70,7 @@ extension PartitionTable {
         let limit = progress.count <= Self.maximumNamedOfFew + 1 ? Self.maximumNamedOfFew : Self.maximumNamed
         var named = Array((doubtful + quiet).prefix(limit))
         if topics > 1, identity().inference.topicsKnown == nil {
-            // No moment says of all topics that they were those that are read: of each, what is known of one of its logs does.
+            // No single moment shows for all topics that they were those that are read: what is known of one log of each does.
             var isNamed = Set(named.map { progress[$0].name.topic })
             let others = open.filter { isNamed.insert(progress[$0].name.topic).inserted }
             named += others.prefix(Self.maximumNamedOfFew)
@@ -79,7 +79,7 @@ extension PartitionTable {
         return named
     }
 
-    /// A topic that is as empty as a new one, as far as is known, although a cursor says that it had records.
+    /// A topic that is as empty as a new one, as far as is known, although a cursor states that it had records.
     mutating func emptyTopic(contradicting cursor: Cursor) -> UInt16? {
         identity().inference.emptyTopics.first { topic in
             guard everySlot().allSatisfy({ progress[$0].name.topic != topic || progress[$0].next == 0 }) else {
@@ -90,7 +90,7 @@ extension PartitionTable {
         }
     }
 
-    /// A partition of a topic whose end was not asked for at a moment (monotonic, in ms) or later, with the end that shows a
+    /// A partition of a topic whose end was not requested at a moment (monotonic, in ms) or later, with the end that shows a
     /// record in it; nil where all were.
     mutating func firstRecord(of topic: UInt16, notAskedSince moment: UInt64) -> PartitionFloor? {
         everySlot().first { progress[$0].name.topic == topic && facts[$0].endAsked < moment }

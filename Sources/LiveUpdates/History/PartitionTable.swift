@@ -6,11 +6,11 @@ struct PartitionTable {
         let name: PartitionName
         /// The offset that is read next.
         var next: Int64
-        /// From here on records count as read as they come.
+        /// From here on records count as arrived when they are read.
         var liveFrom: Int64
-        /// When the last record arrived, of whomever; `.min` where none was read.
+        /// When the last record arrived, of any account; `.min` where none was read.
         fileprivate(set) var lastArrival = Int64.min
-        /// The highest time stamp that was read, never later than its reading; -1 while there is none.
+        /// The highest time stamp that was read, but never later than the moment of reading; -1 while there is none.
         var newestStamp: Int64 = -1
         /// Of forgotten accounts: the highest offset that was let go.
         var letGo: Int64
@@ -19,9 +19,9 @@ struct PartitionTable {
         /// The last wake that read a record, and ``next`` before it.
         fileprivate var wake: UInt64
         fileprivate var nextBeforeWake: Int64
-        /// All that came before this moment was read, by facts before those of now; `.min` where nothing can be said.
+        /// Everything that came before this moment was read, by facts older than the present ones; `.min` where nothing is known.
         fileprivate(set) var readUntil = Int64.min
-        /// Records came before anything was known of the log: the first facts count, whatever was presumed.
+        /// Records came before anything was known of the log: the first facts apply, whatever was assumed.
         fileprivate var isPresumed: Bool
 
         fileprivate init(_ name: PartitionName, _ facts: LogFacts, wake: UInt64, isPresumed: Bool) {
@@ -37,8 +37,8 @@ struct PartitionTable {
 
     private(set) var facts: [LogFacts] = []
     private(set) var progress: [Progress] = []
-    /// By slot: records by which another log of the name differs from this one. Not within ``Progress``, which is copied on the
-    /// way of each record and holds no reference.
+    /// By slot: records that distinguish this log from another of the name. Not within ``Progress``, which is copied for each
+    /// record and holds no reference.
     private(set) var landmarks: [Landmarks] = []
     private var slots: [PartitionName: Int] = [:]
     /// Records come in runs from one partition.
@@ -55,7 +55,7 @@ struct PartitionTable {
     var unopenedSince = Int64.max
     /// By how many ms arrivals may be too low, because the clock was behind when they were noted.
     var clockWasBehind: Int64 = 0
-    /// No fact claims anything of a later moment.
+    /// No fact claims anything about a later moment.
     private var latestClaim = Int64.min
     /// Ids of topics that were recreated.
     private var topicIDs: [UInt16: UInt32] = [:]
@@ -66,10 +66,10 @@ struct PartitionTable {
     private(set) var newestLetGo = Int64.min
     /// The partition in which the first record of a period was read last; nil where none was since it was forgotten.
     private(set) var newestLandmark: PartitionName?
-    /// By slot: whoever had not read until this moment all that had come to the partition, and does not name it, may lack a
-    /// record that is not read here.
+    /// By slot: if a node had not read until this moment everything that had come to the partition, its cursor may lack a record
+    /// that is not read here, unless it names the partition.
     private(set) var unreadUntil: [Int64] = []
-    /// Partitions that were gone over because something of all of them was asked, for tests.
+    /// Partitions that were gone over because something of all of them was requested, for tests.
     private(set) var walked = 0
     let maximumTimestampDelay: Int64
     /// In ms.
@@ -99,7 +99,7 @@ struct PartitionTable {
         return slots[partition]
     }
 
-    /// All slots, for whoever goes over them: counted, since there may be thousands, and few calls may cost that.
+    /// All slots, for code that goes over them: counted, since there may be thousands, and few calls may cost that.
     mutating func everySlot() -> Range<Int> {
         walked += progress.count
         return progress.indices
@@ -107,7 +107,7 @@ struct PartitionTable {
 
     // MARK: - What is known
 
-    /// Constant time. What is read stays as it was, but that `next` may move forward.
+    /// Constant time. What was read stays as it was, except that `next` may move forward.
     mutating func apply(_ partition: PartitionName, _ new: LogFacts) {
         guard let slot = slot(of: partition) else { return open(partition, new, isPresumed: false) }
         let old = facts[slot]
@@ -138,12 +138,12 @@ struct PartitionTable {
         forgetUnopened(partition)
     }
 
-    /// Whatever is not read arrived before it was found, and before its time stamp and the delay have passed.
+    /// Whatever was not read arrived before it was found, and before its time stamp plus the delay.
     private mutating func setUnread(of slot: Int) {
         let before = unreadUntil[slot]
         unreadUntil[slot] =
             facts[slot].unread.map { unread in
-                // Compared with what another node's clock says.
+                // Compared with another node's clock.
                 let arrival = Self.sum(unread.arrivedBefore, History.maximumClockDifferenceMilliseconds)
                 return min(unread.stampedBefore.map { Self.sum($0, maximumTimestampDelay) } ?? .max, arrival)
             } ?? .min
@@ -159,7 +159,7 @@ struct PartitionTable {
         return overflow ? .max : later
     }
 
-    /// What tells the logs from others of the same names. Goes over all partitions after something of it changed.
+    /// What distinguishes the logs from others of the same names. Goes over all partitions after something of it changed.
     mutating func identity() -> LogIdentity {
         if let identityIfCurrent { return identityIfCurrent }
         let slots = everySlot()
@@ -186,8 +186,8 @@ struct PartitionTable {
         identityIfCurrent = nil
     }
 
-    /// The clock was ahead, and shows less than a minute before `moment` now: what is claimed of later moments is known of none.
-    /// Constant time, where nothing is.
+    /// The clock was ahead, and shows a minute before `moment` now: what is claimed of later moments than that is withdrawn.
+    /// Constant time where nothing is.
     mutating func takeBackClaims(after moment: Int64) {
         guard latestClaim > moment else { return }
         for slot in everySlot() {
@@ -213,7 +213,7 @@ struct PartitionTable {
         progress[slot].wake == wake ? progress[slot].nextBeforeWake : progress[slot].next
     }
 
-    /// The slot of a partition of which a record comes. Where nothing is known of it yet, nothing before this record is.
+    /// The slot of a partition from which a record comes. If nothing is known of it yet, this record is its start.
     mutating func slot(reading partition: PartitionName, _ offset: Int64, now: Int64) -> Int {
         if lastSlot < progress.count, progress[lastSlot].name == partition { return lastSlot }
         if slots[partition] == nil {
@@ -225,8 +225,8 @@ struct PartitionTable {
         return lastSlot
     }
 
-    /// Counts a record as read and returns when it arrived, as far as that can be told: the highest time stamp of its
-    /// partition so far, the wall clock where it was read as it came, and never later than that.
+    /// Counts a record as read and returns when it arrived, as far as that is known: the highest time stamp of its partition so
+    /// far, or the wall clock where it was read as it came, and never later than that.
     mutating func read(_ slot: Int, offset: Int64, timestamp: Int64, now: Int64) -> Int64 {
         moveNext(slot, to: offset == .max ? offset : offset + 1)
         if timestamp > progress[slot].newestStamp { progress[slot].newestStamp = min(timestamp, now) }

@@ -1,9 +1,9 @@
-/// Reads that wait until this node has read as far as a cursor of another one says. Each waits for one position after the
-/// other, and costs nothing while that is not reached.
+/// Reads that wait until this node has read as far as a cursor of another one. Each waits for one position after the other, and
+/// costs nothing while that is not reached.
 ///
-/// No clock, no I/O: whoever asked knows when it has waited for long enough, and takes its read back.
+/// No clock, no I/O: the caller knows when a read has waited for long enough, and removes it.
 package struct ReadsBehind<Reader: Hashable, Request> {
-    /// In all. Whoever comes beyond is answered at once: what one wake may release takes some ms.
+    /// In all. Reads beyond that are answered at once: what one wake may release needs some ms.
     package static var maximumReads: Int { 4_096 }
 
     private struct Waiting {
@@ -20,7 +20,7 @@ package struct ReadsBehind<Reader: Hashable, Request> {
 
     private var waiting: [Reader: Waiting] = [:]
     private var awaited: [PartitionName: Line] = [:]
-    /// Readers that have left, and may stand in a line.
+    /// Readers that have left, and may still be in a line.
     private var left = 0
     /// How often a reader's positions were compared, for tests.
     private(set) var comparisons = 0
@@ -40,7 +40,7 @@ package struct ReadsBehind<Reader: Hashable, Request> {
         return true
     }
 
-    /// Gives a read back, whatever was reached; nil where this reader has none. Constant time on average.
+    /// Returns a read, whatever was reached; nil where this reader has none. Constant time on average.
     package mutating func remove(_ reader: Reader) -> Request? {
         guard let found = waiting.removeValue(forKey: reader) else { return nil }
         left += 1
@@ -48,7 +48,7 @@ package struct ReadsBehind<Reader: Hashable, Request> {
         return found.request
     }
 
-    /// The reads whose positions are all reached. While no awaited one is, it costs a comparison a partition.
+    /// The reads whose positions are all reached. While no awaited position is, it costs a comparison a partition.
     package mutating func takeReached(_ history: History) -> [(reader: Reader, request: Request)] {
         var reached: [(reader: Reader, request: Request)] = []
         guard !waiting.isEmpty else { return reached }

@@ -1,5 +1,4 @@
-/// A hash that is the same in every process and version: what it makes stands in cursors
-/// and in ids of the archive. FNV-1a with 64 bits.
+/// A hash that is the same in every process and version: cursors and ids of the archive contain it. FNV-1a with 64 bits.
 package struct StableHash {
     package private(set) var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -20,7 +19,7 @@ package struct StableHash {
         combine(UInt8.max)
     }
 
-    /// Upper and lower half in one: FNV's low bits alone depend on the low bits of the input alone.
+    /// Upper and lower half combined: FNV's low bits alone depend only on the low bits of the input.
     package var folded: UInt32 { UInt32(truncatingIfNeeded: state >> 32 ^ state) }
 }
 

@@ -1,10 +1,10 @@
 import KafkaLogs
 
-/// Where a stream stands on this node, and on no other: cursors are what others understand.
+/// The position of a stream on this node, and on no other: other nodes understand cursors.
 ///
-/// Costs two words while the stream only lives on events of this node; more while it replays what came after a cursor.
+/// Needs two words while the stream only follows events of this node; more while it replays what came after a cursor.
 package struct StreamPosition: Sendable {
-    /// Everything up to this event, in the order in which the node took them, is delivered or not for this stream.
+    /// Everything up to this event, in the order in which the node read the events, is decided for this stream: delivered or not.
     package let sequence: UInt64
     /// Offsets of a node that was ahead: what lies before them was delivered there.
     package let floors: [PartitionFloor]
@@ -35,7 +35,7 @@ struct ResumeState: Sendable {
     let issue: Int64
     /// Decides on partitions without a position: all that had come to them before was read.
     let readUntil: Int64
-    /// Whether partitions without a position may have been read all the same: nothing may have been let go there.
+    /// Whether partitions without a position may have been read nevertheless: nothing may have been let go there.
     private(set) var isPartial = false
     private(set) var positions: [Cursor.Position]
     var fingerprint: Cursor.Fingerprint?
@@ -104,8 +104,8 @@ package struct LoggedEvent: Sendable {
 }
 
 package enum ReadAnswer: Sendable {
-    /// Events in the order in which they came; `position` stands behind them and behind what the filter left out.
-    /// Complete when nothing that passes the filter follows; only such a page is shorter than its limit.
+    /// Events in the order in which they came; `position` is behind them and behind what the filter left out. Complete when
+    /// nothing that passes the filter follows; only such a page is shorter than its limit.
     case page(events: [LoggedEvent], position: StreamPosition, isComplete: Bool)
     /// Something after the position was let go meanwhile.
     case lost
@@ -114,5 +114,5 @@ package enum ReadAnswer: Sendable {
 /// A partition as cursors name it; its topic is an index in the list of topics, sorted by their bytes.
 package typealias PartitionName = KafkaLogs.PartitionName
 
-/// What is known of the log of one partition: one value, handed over as a whole by whoever watches the log.
+/// What is known of the log of one partition: one value, handed over as a whole by the code that watches the log.
 package typealias LogFacts = KafkaLogs.LogFacts

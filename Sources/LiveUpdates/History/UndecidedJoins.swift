@@ -1,16 +1,16 @@
 /// Joins whose cursors cannot be decided on yet, and what each of them waits for.
 ///
-/// Each is decided on again when that has moved, not with every wake: the log was read or asked for as far as the cursor
-/// reaches, its record was read once more, or the wait is over. No clock, no I/O; `now` is monotonic, in ms.
+/// Each is decided on again when that has changed, not with every wake: the log was read, or its end requested, as far as the
+/// cursor reaches; its record was read once more; or the wait is over. No clock, no I/O; `now` is monotonic, in ms.
 package struct UndecidedJoins<Joiner: Hashable> {
-    /// In all: what one wake looks at takes some 100 µs.
+    /// In all: one wake needs some 100 µs to check them.
     package static var maximumJoins: Int { 4_096 }
-    /// A client has one join; so many of one account may wait that nobody needs to be clever.
+    /// A client has one join. So many of one account may wait that no client needs a workaround.
     package static var maximumJoinsPerAccount: Int { 64 }
     /// Records that may be asked for at a time.
     package static var maximumProbes: Int { 64 }
-    /// How long a join waits for metadata refreshes, two of them and what they may take. Nobody is refused because the
-    /// broker cannot be asked.
+    /// How long a join waits for metadata refreshes: two of them and their duration. No client is refused because the broker
+    /// cannot be asked.
     package static var patienceMilliseconds: UInt64 { 6_000 }
 
     /// A record that is to be read once more.
@@ -32,10 +32,10 @@ package struct UndecidedJoins<Joiner: Hashable> {
         let cursor: Cursor
         let entities: EntityFilter?
         var doubt: Doubt
-        /// Ends count that were asked for at this moment or later.
+        /// Only ends that were requested at this moment or later count.
         var moment: UInt64
-        /// Whether one refresh has found it ahead: the next one has to do so too. A broker that was paused may take itself
-        /// for a leader when it wakes, and tell the end of that time.
+        /// Whether one refresh has found it ahead: the next one must do so too. A broker that was paused may assume to be a
+        /// leader when it wakes, and report the end of that time.
         var wasAhead = false
         var record: ProbedRecord?
         var firsts: [PartitionName: ProbedRecord] = [:]
@@ -59,18 +59,18 @@ package struct UndecidedJoins<Joiner: Hashable> {
 
     private var joins: [Joiner: Join] = [:]
     private var lastNumber: UInt64 = 0
-    /// Joins that have left since what is awaited was found out: some of it may be theirs.
+    /// Joins that have left since it was last determined what is awaited: some of it may be theirs.
     private var left = 0
     private var perAccount: [Account: Int] = [:]
-    /// By partition the least that a join waits for; looked at before the joins are.
+    /// By partition the lowest offset and moment that a join waits for; checked before the joins are.
     private var awaited: [PartitionName: (offset: Int64, moment: UInt64)] = [:]
     private var nextDeadline = UInt64.max
     private var waitsForEpoch = false
-    /// False: not asked for yet.
+    /// False: not requested yet.
     private var probes: [Probe: Bool] = [:]
     /// How often a cursor was compared with the history, for tests.
     private(set) var decisions = 0
-    /// How often it was asked whether what a join awaits is known, for tests.
+    /// How often it was checked whether what a join awaits is known, for tests.
     private(set) var checks = 0
     /// How often it was noted what a join awaits, for tests.
     private(set) var notes = 0
@@ -79,11 +79,11 @@ package struct UndecidedJoins<Joiner: Hashable> {
 
     package var isEmpty: Bool { joins.isEmpty }
     package var count: Int { joins.count }
-    /// Whether somebody waits for the ends of logs.
+    /// Whether a join waits for the ends of logs.
     package var waitsForEnds: Bool { !awaited.isEmpty }
 
-    /// Keeps a join. Returns what becomes of it at once where too many wait already: then nobody can be asked, and it
-    /// is served if nothing but that speaks against it.
+    /// Keeps a join. Where too many wait already, returns what becomes of it at once. It then counts as if no broker could be
+    /// asked, and is served if nothing else contradicts it.
     package mutating func add(
         _ joiner: Joiner, account: Account, cursor: Cursor, entities: EntityFilter? = nil, doubt: Doubt,
         history: History, now: UInt64, wallClock: Int64
@@ -102,7 +102,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
         return nil
     }
 
-    /// Whoever goes gets no answer. Constant time on average: what it awaited is forgotten later.
+    /// The join that is removed gets no answer. Constant time on average: what it awaited is forgotten later.
     package mutating func remove(_ joiner: Joiner) {
         guard let join = joins.removeValue(forKey: joiner) else { return }
         leave(join)
@@ -112,31 +112,31 @@ package struct UndecidedJoins<Joiner: Hashable> {
 
     // MARK: - Records
 
-    /// Whether there are records to be read once more that were not given yet.
+    /// Whether there are records to be read once more that were not returned yet.
     package var wantsRecords: Bool { probes.values.contains(false) }
 
-    /// Records to be read once more, each given once.
+    /// Records to be read once more, each returned once.
     package mutating func takeProbes() -> [Probe] {
         let new = probes.filter { !$0.value }.keys.prefix(Self.maximumProbes)
         for probe in new { probes[probe] = true }
         return Array(new)
     }
 
-    /// What was found at an offset. Whoever waits for it is decided on with the next ``decide(_:now:wallClock:)``.
+    /// What was found at an offset. Joins that wait for it are decided on with the next ``decide(_:now:wallClock:)``.
     package mutating func probed(_ probe: Probe, found: ProbedRecord) {
         guard probes.removeValue(forKey: probe) != nil else { return }
         for (joiner, join) in joins where join.awaitedRecord == probe { joins[joiner]?.take(found) }
         nextDeadline = 0
     }
 
-    /// Has a record given once more that was asked for in vain, as long as somebody waits for it.
+    /// Has a record returned once more whose request was not answered, as long as a join waits for it.
     package mutating func askAgain(_ probe: Probe) {
         if probes[probe] != nil { probes[probe] = false }
     }
 
     // MARK: - Deciding
 
-    /// After a wake, a refresh or a probe: everybody whose doubt is over. While nothing has moved it costs a check for each
+    /// After a wake, a refresh or a probe: every join whose doubt is over. While nothing has moved it costs a check for each
     /// partition that is awaited, of which a join has one.
     package mutating func decide(_ history: History, now: UInt64, wallClock: Int64) -> [(Joiner, Resumption)] {
         guard !joins.isEmpty, hasMoved(history, now) else { return [] }
@@ -182,7 +182,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
         _ join: Join, _ history: History, now: UInt64, wallClock: Int64
     ) -> (Resumption, Join?) {
         var resumption = resume(join, history, ends: .since(join.moment), wallClock: wallClock)
-        // What the leaders that did answer say counts first: the one that was awaited may be silent.
+        // The reports of the leaders that did answer count first: the one that was awaited may be silent.
         if now >= join.deadline, case .undecided = resumption {
             resumption = resume(join, history, ends: .unknown, wallClock: wallClock)
         }
@@ -198,7 +198,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
         case .undecided(let doubt):
             var rest = join
             rest.doubt = doubt
-            // Only an epoch that is not known yet outlasts the wait: nothing can be said without it.
+            // Only an epoch that is not known yet outlasts the wait: nothing can be decided without it.
             if now >= join.deadline { rest.moment = now }
             return (resumption, rest)
         case .accepted, .refused: return (resumption, nil)

@@ -1,10 +1,10 @@
-// Whole numbers in as few bytes as they need: seven bits a byte, the lowest first, the upper bit says that more follow.
+// Whole numbers in as few bytes as they need: seven bits a byte, the lowest first; the upper bit shows that more follow.
 
 extension UInt64 {
     /// Small numbers of both signs stay small.
     init(zigzag number: Int64) { self.init(bitPattern: number << 1 ^ number >> 63) }
 
-    /// Bytes that it takes.
+    /// The number of bytes that it needs.
     var varintBytes: Int { (63 - (self | 1).leadingZeroBitCount) / 7 + 1 }
 }
 
@@ -24,7 +24,7 @@ extension [UInt8] {
     }
 }
 
-/// Reads numbers out of bytes from left to right. What is cut, or longer than it need be, is nil.
+/// Reads numbers out of bytes from left to right. A number that is cut off, or longer than it need be, is nil.
 struct ByteReader {
     let bytes: [UInt8]
     var index: Int

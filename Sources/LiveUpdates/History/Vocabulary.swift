@@ -1,25 +1,25 @@
 /// Entities and types of all events of a node, each pair once: events of one kind repeat them, and a number is shorter.
 /// Entities have numbers of their own too.
 ///
-/// Whoever writes records decides how many pairs there are, so their number is limited; what finds no place any more
-/// stands in the log in full.
+/// The producers of records decide how many pairs there are, so their number is limited. Pairs beyond the limit are in the log in
+/// full.
 struct Vocabulary {
-    /// Kinds of events of a product number some dozens. With the longest names the table takes about 1 MiB.
+    /// A product has some dozens of kinds of events. With the longest names the table needs about 1 MiB.
     static let maximumWords = 4_096
-    /// Where so many places in a row are taken although half are free, whoever chose the names meant them to be.
+    /// If so many slots in a row are used although half are free, the names were chosen on purpose to collide.
     private static let maximumProbes = 16
-    /// Places for all words at a quarter of them taken.
+    /// The slots for all words when a quarter of them is used.
     private static let maximumTable = 4 * maximumWords
 
-    /// The first is nobody's: 0 says that the words stand in full.
+    /// The first belongs to no pair: 0 means that the words are in the log in full.
     private(set) var words = [EventKind(entity: "", type: "")]
-    /// By word: the number of its entity, from 1; 0 where words stand in full.
+    /// By word: the number of its entity, from 1; 0 where words are in the log in full.
     private(set) var entities: [UInt16] = [0]
     private var entityNumbers: [BytewiseKey: UInt16] = [:]
     /// Numbers of words by their hash, a power of two of them; 0 is free.
     private var table = [UInt16](repeating: 0, count: 64)
 
-    /// The number of an event's entity and type, given at their first appearance; 0 when there is no place for them.
+    /// The number of an event's entity and type, given at their first appearance; 0 when there is no slot for them.
     mutating func number(of kind: EventKind) -> Int {
         var slot = firstSlot(kind)
         for _ in 0..<Self.maximumProbes {
@@ -34,7 +34,7 @@ struct Vocabulary {
         return number(of: kind)
     }
 
-    /// The numbers of the entities that a filter passes. One without a number stands in no event but in full.
+    /// The numbers of the entities that a filter passes. An entity without a number is only in events that are logged in full.
     func entities(passing filter: EntityFilter) -> [UInt16] { filter.names.compactMap { entityNumbers[$0] } }
 
     private mutating func add(_ kind: EventKind, at slot: Int) -> Int {
@@ -50,7 +50,7 @@ struct Vocabulary {
         return number
     }
 
-    /// A word whose neighbourhood is crowded loses its place in the table, not its number.
+    /// A word whose neighbourhood is crowded loses its slot in the table, not its number.
     private mutating func grow() {
         table = Array(repeating: 0, count: 4 * table.count)
         for number in 1..<words.count {

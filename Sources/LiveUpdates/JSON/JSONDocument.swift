@@ -1,13 +1,13 @@
 /// A JSON document, read strictly and whole: for tokens, key sets and other small things that outsiders write.
 ///
-/// Doubled members stay visible (`JSONValue.member` throws, `repeatedMember` names one), numbers keep their text, and
-/// names are compared by their bytes however they are escaped. Confined to one thread at a time.
+/// Duplicate members stay visible (`JSONValue.member` throws, `repeatedMember` names one), numbers keep their text, and names are
+/// compared by their bytes however they are escaped. Confined to one thread at a time.
 package struct JSONDocument {
     private let reader: JSONReader
 
     /// Reads `bytes`, which are the document and nothing else.
     ///
-    /// Values stand within reach down to `tapedDepth` (the root is 0); what is below seems empty, but for its `source`.
+    /// Values can be reached down to `tapedDepth` (the root is 0); what is below seems empty, except for its `source`.
     package init(
         _ bytes: [UInt8], limits: JSONLimits, tapedDepth: Int = JSONLimits.deepest
     ) throws(JSONError) {
@@ -40,15 +40,15 @@ package struct JSONValue {
     /// The integer, exactly; nil for other kinds, for `1.0` and `1e0`, and beyond 64 bits.
     package var integer: JSONInteger? { reader.integer(of: element) }
 
-    /// A number's characters as they stand in the document (`1e400` is one); nil for other kinds.
+    /// A number's characters as they are in the document (`1e400` is one); nil for other kinds.
     package var numberText: String? { kind == .number ? reader.source(of: element) : nil }
 
-    /// The JSON of this value, byte by byte as it stands in the document.
+    /// The JSON of this value, byte by byte as it is in the document.
     package var source: String { reader.source(of: element) }
 
-    /// The member of that name, or nil when it is absent or this is no object.
+    /// The member of that name, or nil when it is absent or this is not an object.
     ///
-    /// Linear in the members. Throws `ambiguous` when it stands twice: which one counts is anybody's guess.
+    /// Linear in the members. Throws `ambiguous` when two members have the name: which one counts is not defined.
     package func member(_ name: String) throws(JSONError) -> JSONValue? {
         switch reader.member(name.utf8Span.span, of: element) {
         case .value(let found): JSONValue(reader: reader, element: found)
@@ -63,8 +63,8 @@ package struct JSONValue {
         return reader.children(of: element).map { JSONValue(reader: reader, element: $0) }
     }
 
-    /// The members of an object, in order, doubled ones too; nil for other kinds. A name with half a surrogate pair,
-    /// which no text equals, is nil.
+    /// The members of an object, in order, duplicates included; nil for other kinds. A name with half a surrogate pair, which no
+    /// text equals, is nil.
     package var members: [(name: String?, value: JSONValue)]? {
         guard kind == .object else { return nil }
         let elements = reader.children(of: element)
@@ -73,7 +73,7 @@ package struct JSONValue {
         }
     }
 
-    /// The name of a member that stands more than once in this object (compared by bytes), or nil.
+    /// The name that more than one member of this object has (compared by bytes), or nil.
     package var repeatedMember: String? {
         var seen: Set<[UInt8]> = []
         for case (let name?, _) in members ?? [] where !seen.insert(Array(name.utf8)).inserted {
@@ -142,7 +142,7 @@ package enum JSONError: Error, Equatable, Sendable {
     case invalidUTF8
     case tooDeep(limit: Int)
     case tooLarge(bytes: Int, limit: Int)
-    /// A member that was asked for stands more than once in its object.
+    /// More than one member of the object has the name that was requested.
     case ambiguous(member: String)
 }
 

@@ -1,4 +1,4 @@
-/// A JSON pointer (RFC 6901), compiled: the way to one value of a document.
+/// A JSON pointer (RFC 6901), compiled: the path to one value of a document.
 package struct JSONPointer: Equatable, Sendable {
     package enum Malformed: Error, Equatable {
         case noSlash
@@ -9,9 +9,9 @@ package struct JSONPointer: Equatable, Sendable {
     /// Bytes of a pointer's text: far beyond any column's name, and a token's length fits two bytes.
     package static let maximumBytes = 1024
 
-    /// The reference tokens as the shim takes them: two bytes of length, low one first, and the bytes.
+    /// The reference tokens in the form that the shim reads: two bytes of length, low one first, and the bytes.
     let path: [UInt8]
-    /// How many tokens it has: how deep below the root its value stands.
+    /// How many tokens it has: the depth of its value below the root.
     package let depth: Int
 
     /// Compiles the text of a pointer, which begins with `/`. (`""`, the whole document, names no text.)
@@ -29,7 +29,7 @@ package struct JSONPointer: Equatable, Sendable {
     /// The document itself.
     static let whole = JSONPointer(tokens: [])
 
-    /// A pointer of tokens that are taken as they are.
+    /// A pointer of tokens that are used as they are.
     init(members: StaticString...) {
         self.init(tokens: members.map { Array("\($0)".utf8) })
     }

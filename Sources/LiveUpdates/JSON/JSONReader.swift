@@ -15,12 +15,12 @@ import CSimdJSON
     package enum Found: Equatable, Sendable {
         case value(Element)
         case absent
-        /// A member on the way stands more than once.
+        /// More than one member has a name on the path.
         case ambiguous
     }
 
-    /// What a document may leave behind in memory: Kafka's own default limit for a record, so that ordinary records
-    /// never allocate. The index of a document of this size takes four times as much again.
+    /// The memory that may stay allocated after a document: Kafka's own default limit for a record, so that ordinary records
+    /// never allocate. The index of a document of this size needs four times as much in addition.
     package static let retainedBytes = 1 << 20
 
     // The library's parser, owned: made in init, freed in deinit, never handed out.
@@ -57,13 +57,13 @@ import CSimdJSON
         case LG_JSON_UTF8: throw .invalidUTF8
         case LG_JSON_DEPTH: throw .tooDeep(limit: limits.maximumDepth)
         case LG_JSON_TOO_LARGE: throw .tooLarge(bytes: bytes.count, limit: JSONLimits.record.maximumBytes)
-        // No fault of the document: a record that was left out for it would be a gap that nobody hears of.
+        // Not an error of the document: leaving its record out would be a gap that no client learns of.
         case LG_JSON_MEMORY: preconditionFailure("no memory to read \(bytes.count) bytes of JSON")
         default: throw .syntax(offset: offset)
         }
     }
 
-    /// Gives back memory beyond `retainedBytes`; what was read is gone then.
+    /// Frees memory beyond `retainedBytes`; what was read is gone then.
     package func trim() {
         unsafe lg_json_trim(parser, Self.retainedBytes)
     }
@@ -113,18 +113,17 @@ import CSimdJSON
         return characters(of: element, value)
     }
 
-    /// What stands at a pointer, as far as a mapping can use it.
+    /// What is at a pointer, as far as a mapping can use it.
     enum Text {
         case text
-        /// Absent, or of a kind that is no text.
+        /// Absent, or of a kind that is not text.
         case nothing
         case ambiguous
         /// A string that UTF-8 has no bytes for.
         case halfPair
     }
 
-    /// Appends the text that stands at a pointer: a non-empty string, or an integer of at most 64 bits in decimal; nothing
-    /// else is text.
+    /// Appends the text at a pointer: a non-empty string, or an integer of at most 64 bits in decimal; nothing else is text.
     func appendText(at pointer: JSONPointer, of element: Element, to bytes: inout [UInt8]) -> Text {
         var start: UnsafePointer<UInt8>?
         var count = 0
@@ -141,7 +140,7 @@ import CSimdJSON
         }
     }
 
-    /// The JSON of a value, byte by byte as it stands in the document.
+    /// The JSON of a value, byte by byte as it is in the document.
     package func source(of element: Element) -> String {
         let value = record(of: element)
         let text = characters(of: element, value, raw: true)

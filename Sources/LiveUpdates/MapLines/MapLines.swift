@@ -1,9 +1,9 @@
-/// What `livegate map` does: lines of records or bare values in, for each a line with what becomes of it out.
+/// What `livegate map` does: it reads lines of records or bare values, and writes for each a line with its outcome.
 ///
 /// Bytes come in pieces of any size; lines end with LF, the last one also with the input. Confined to one thread.
 package final class MapLines {
-    /// Bytes of a line without its end. A record of 10 MB is at most six times as long as a line, when every byte of it
-    /// has to be escaped; a longer line is answered and passed over without being kept.
+    /// Bytes of a line without its end. A record of 10 MB is at most six times as long as a line, when every byte of it has to be
+    /// escaped; a longer line is answered and skipped without being kept.
     package static let maximumLineBytes = 64 << 20
 
     private let mapper: EventMapper
@@ -16,7 +16,7 @@ package final class MapLines {
         longest = maximumLineBytes
     }
 
-    /// Takes the next bytes of the input and appends the answers to the lines that they end.
+    /// Reads the next bytes of the input and appends the answers to the lines that they end.
     package func consume(_ bytes: Span<UInt8>, into output: inout [UInt8]) {
         for index in bytes.indices {
             let byte = bytes[index]
@@ -45,13 +45,13 @@ package final class MapLines {
         if line.capacity > JSONReader.retainedBytes { line = [] } else { line.removeAll(keepingCapacity: true) }
     }
 
-    /// What comes of one line, which has no line end.
+    /// The outcome of one line, which has no line end.
     package func outcome(of line: [UInt8]) -> MappingOutcome {
         let isBlank = line.allSatisfy {
             $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r")
         }
         if isBlank { return .skip(.notJSON, why: .json(.empty)) }
-        // What is no JSON at all is a bare value, and the mapping says what is wrong with it.
+        // What is not JSON at all is a bare value, and the mapping reports what is wrong with it.
         guard let document = try? JSONDocument(line, limits: .record, tapedDepth: RecordLine.depth) else {
             return mapper.map(RecordLine(bareValue: line))
         }

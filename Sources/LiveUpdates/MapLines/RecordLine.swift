@@ -3,7 +3,7 @@
 ///
 /// A `value` or `key` that is neither a string nor null stands for its own JSON; headers may be an object too.
 struct RecordLine {
-    /// How deep a record's own parts stand in it: the name and the value of a pair in the list of headers.
+    /// The depth of a record's own parts in it: the name and the value of a pair in the list of headers.
     static let depth = 3
 
     var topic: String
@@ -39,7 +39,7 @@ extension RecordLine {
         self.init(topic: "", value: bareValue, key: nil, headers: [])
     }
 
-    /// Nil when this is no record but a bare value: a record is an object with `topic`, a string, and `value`.
+    /// Nil when this is not a record but a bare value: a record is an object with `topic`, a string, and `value`.
     init?(_ root: JSONValue) throws(Malformed) {
         guard let topic = try Self.member("topic", of: root)?.string,
             let value = try Self.member("value", of: root)

@@ -1,11 +1,11 @@
-// What each preset knows of its records beyond where account, entity, id and type stand.
+// What each preset knows of its records, in addition to where account, entity, id and type are.
 
 // MARK: - Debezium
 // Change events: https://debezium.io/documentation/reference/stable/connectors/postgresql.html
 
 extension EventMapper {
-    /// The envelope of a change is the value or, with schemas, its `payload`; the row is what the change left, or what
-    /// a deletion took away.
+    /// The envelope of a change is the value or, with schemas, its `payload`. The row is what the change left, or what a deletion
+    /// removed.
     func locateChange(in root: JSONReader.Element) {
         let envelope = unwrapped(root, marks: [ChangeMember.operation])
         placement.envelope = envelope
@@ -46,7 +46,7 @@ extension EventMapper {
         }
     }
 
-    /// With its schema a value is an object of `schema` and `payload`; one that has the marks itself is taken as it is.
+    /// With its schema a value is an object of `schema` and `payload`; one that has the marks itself is used as it is.
     private func unwrapped(_ root: JSONReader.Element, marks: [JSONPointer]) -> JSONReader.Element {
         for mark in marks where value.resolve(mark, from: root) != .absent { return root }
         switch value.resolve(ChangeMember.payload, from: root) {
@@ -57,21 +57,21 @@ extension EventMapper {
         return root
     }
 
-    /// The kinds of records that Debezium writes beside changes.
+    /// The kinds of records that Debezium writes in addition to changes.
     private func unchanging(_ operation: Found) -> IgnoredKind? {
         if isText(operation, "r") { return .snapshotRead }
         if isText(operation, "t") { return .truncation }
         return isText(operation, "m") ? .logicalMessage : nil
     }
 
-    /// A text that stands nowhere in the record.
+    /// A text that is not in the record.
     private func kept(_ text: String) -> Found {
         let start = texts.count
         texts.append(copying: text.utf8Span.span)
         return .text(start..<texts.count)
     }
 
-    /// Heartbeats and transaction markers have no `op`: the first hold `ts_ms` alone, the others their status.
+    /// Heartbeats and transaction markers have no `op`: the former hold `ts_ms` alone, the latter their status.
     private func marker(in envelope: JSONReader.Element) -> IgnoredKind? {
         let members = value.children(of: envelope)
         if members.count == 2, value.string(of: members[0]) == "ts_ms" { return .heartbeat }
@@ -80,7 +80,7 @@ extension EventMapper {
         return value.resolve(ChangeMember.eventCount, from: envelope) == .absent ? nil : .transactionMarker
     }
 
-    /// What is no change passes the flattening as it was.
+    /// A record that is not a change passes the flattening as it was.
     private func logicalMessage(in envelope: JSONReader.Element) -> IgnoredKind? {
         guard isText(text(at: ChangeMember.operation, of: envelope), "m"),
             isObject(ChangeMember.source, of: envelope),
@@ -95,7 +95,7 @@ extension EventMapper {
     }
 }
 
-/// The members by which a change is known.
+/// The members that identify a change.
 private enum ChangeMember {
     static let operation = JSONPointer(members: "op")
     static let before = JSONPointer(members: "before")
@@ -114,13 +114,13 @@ private enum ChangeMember {
 // PagerDuty's webhooks, version 3: what changed is often not the resource itself but a note, a task or a role of it.
 
 extension EventMapper {
-    /// A ping is about the friendly test resource and about no account's things.
+    /// A ping is about the friendly test resource and not about any account's things.
     func locateWebhook(in root: JSONReader.Element) {
         if isText(text(at: WebhookMember.eventType, of: root), "pagey.ping") { placement.ignored = .ping }
     }
 
     /// `data.id` where the data are the resource; else the resource is a member of the data, or of their first role
-    /// assignment. Other ids in there are those of other things.
+    /// assignment. Other ids in there belong to other things.
     func resourceIdentifier() -> Found {
         guard let root = placement.root else { return .nothing }
         let resource = text(at: WebhookMember.resourceType, of: root)
@@ -162,7 +162,7 @@ extension EventMapper {
     }
 }
 
-/// The members by which a webhook is known.
+/// The members that identify a webhook.
 private enum WebhookMember {
     static let eventType = JSONPointer(members: "event", "event_type")
     static let resourceType = JSONPointer(members: "event", "resource_type")
@@ -176,7 +176,7 @@ private enum WebhookMember {
 // CloudEvents 1.0 and its binding to Kafka: attributes are `ce_` headers (binary), or members of the value (structured).
 
 extension EventMapper {
-    /// An object without `specversion` is no event: someone else writes to the topic too.
+    /// An object without `specversion` is not an event: another program writes to the topic too.
     func locateCloudEvent(in root: JSONReader.Element) {
         guard !placement.isBinary else { return }
         let version = text(at: CloudEventMember.version, of: root)
@@ -187,7 +187,7 @@ extension EventMapper {
         }
     }
 
-    /// In binary mode the value is the event's data: what it calls `subject` or `accountid` is no attribute.
+    /// In binary mode the value is the event's data: its members `subject` and `accountid` are not attributes.
     func attribute<Record: RecordReading & ~Copyable>(
         _ pointer: JSONPointer, _ header: String, of record: borrowing Record
     ) -> Found {

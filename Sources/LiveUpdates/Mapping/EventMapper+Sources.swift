@@ -1,7 +1,7 @@
-// What stands at the sources of a record.
+// What is at the sources of a record.
 
 extension EventMapper {
-    /// The first source of a list that yields text decides; one before it that is ambiguous or broken does so too.
+    /// The first source of a list that yields text decides; an ambiguous or broken one before it decides too.
     func first<Record: RecordReading & ~Copyable>(of sources: [Source], in record: borrowing Record) -> Found {
         for index in sources.indices {
             // Most sources are pointers into the value; this way the others are not even copied.
@@ -60,8 +60,8 @@ extension EventMapper {
         }
     }
 
-    /// The key as it stands, unless it is JSON by its first byte: then the text of a string, or of the payload of a key with its
-    /// schema, as Kafka Connect writes them. What a registry's five bytes announce is JSON or nothing.
+    /// The key as it is, unless its first byte shows that it is JSON: then the text of a string, or of the payload of a key with
+    /// its schema, as Kafka Connect writes them. A key that begins with a registry's five bytes is JSON or nothing.
     private func keyText<Record: RecordReading & ~Copyable>(of record: borrowing Record) -> Found {
         let start = texts.count
         var form = KeyForm.none
@@ -85,7 +85,7 @@ extension EventMapper {
         }
     }
 
-    /// What a key that was read as JSON is, as far as it is text; else its bytes are.
+    /// The form of a key that was read as JSON, if it is text; otherwise its bytes are used.
     private var keyForm: KeyForm {
         switch key.kind(of: .root) {
         case .string, .number: return .json(KeyMember.whole)
@@ -164,7 +164,7 @@ extension EventMapper {
 /// What a key is as text.
 private enum KeyForm: Equatable {
     case bytes
-    /// What stands there in it, read as JSON.
+    /// What is at this pointer in it, read as JSON.
     case json(JSONPointer)
     case none
 }
@@ -175,7 +175,7 @@ private enum KeyMember {
     static let payload = JSONPointer(members: "payload")
 }
 
-/// What may stand before JSON and is no part of it: the five bytes with which serializers name a schema of a registry
+/// What may precede JSON without being part of it. First the five bytes with which serializers name a schema of a registry
 /// (Confluent's wire format: 0, then the number of the schema in four), then a byte order mark (RFC 8259 §8.1).
 struct JSONPreamble {
     let count: Int

@@ -1,13 +1,13 @@
 /// Makes thin events of records.
 ///
-/// Confined to one thread at a time: its buffers are used again for each record, so that a record of a kind that came
-/// before allocates nothing. What a large record needed is given back after it.
+/// Confined to one thread at a time: its buffers are reused for each record, so that a record of a kind that came before
+/// allocates nothing. The memory that a large record needed is freed after it.
 package final class EventMapper {
-    /// What stands at a source.
+    /// What is at a source.
     enum Found: Equatable {
         /// Where in ``texts``.
         case text(Range<Int>)
-        /// Absent, or of a kind that is no text.
+        /// Absent, or of a kind that is not text.
         case nothing
         case ambiguous
         /// A string with half a surrogate pair.
@@ -22,14 +22,14 @@ package final class EventMapper {
         }
     }
 
-    /// Why what stands at a source cannot be used, the worse the higher.
+    /// Why what is at a source cannot be used; a higher value is worse.
     enum Doubt: Int, Comparable {
         case none, ambiguous, halfPair
 
         static func < (left: Doubt, right: Doubt) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Where the sources of the present record stand.
+    /// Where the sources of the present record are.
     struct Placement {
         /// The value's root, when the value was read and is an object.
         var root: JSONReader.Element?
@@ -52,8 +52,8 @@ package final class EventMapper {
     enum KeyReading { case unread, json, none }
 
     package let mapping: EventMapping
-    /// The second event of the record that was read last: of the account that a row has left. Nil for nearly every record; let
-    /// go of before the next one is read.
+    /// The second event of the record that was read last, for the account that a row has left. Nil for nearly every record;
+    /// released before the next one is read.
     private(set) package var left: RecordedEvent?
     let value = JSONReader()
     let key = JSONReader()
@@ -120,9 +120,9 @@ package final class EventMapper {
         return .event(RecordedEvent(kind, texts, account: account, id: id))
     }
 
-    /// The event for the account that the row belonged to before an update, where that is another one. Whoever has lost the row
-    /// learns of its change like whoever has got it: both fetch, and see what is theirs. Only the column that names the account
-    /// says whose it was: where an older row lacks it, what else the list would fall back to is no owner of that row.
+    /// The event for the account that the row belonged to before an update, if that is another one. An account that has lost the
+    /// row learns of its change like one that has got it: both fetch, and see what is theirs. Only the column that names the
+    /// account shows whose it was: if an older row lacks it, the list's next sources do not name an owner of that row.
     private func eventOfFormer<Record: RecordReading & ~Copyable>(
         _ kind: EventKind, _ account: Range<Int>, of record: borrowing Record
     ) -> RecordedEvent? {
@@ -235,7 +235,7 @@ package final class EventMapper {
 @available(*, unavailable)
 extension EventMapper: Sendable {}
 
-/// A record of the broker, as far as a mapping reads it. What is not asked for is not touched.
+/// A record of the broker, as far as a mapping reads it. What is not requested is not touched.
 ///
 /// Each `read` calls `body` once with bytes that stay the record's own, or answers false without a call.
 package protocol RecordReading: ~Copyable {

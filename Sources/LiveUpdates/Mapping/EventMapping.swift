@@ -1,6 +1,6 @@
 /// How records become events: the settings under `events:`, checked and compiled.
 package struct EventMapping: Sendable {
-    /// The settings as they stand in the file; an empty list of sources leaves a row to the preset.
+    /// The settings as they are in the file; an empty list of sources leaves a row to the preset.
     package struct Settings: Equatable, Sendable {
         package var preset: String?
         package var account: [String] = []
@@ -16,8 +16,8 @@ package struct EventMapping: Sendable {
         package init(preset: String? = nil) { self.preset = preset }
     }
 
-    /// One entry of `rename` or `types`. Pairs instead of a dictionary of Strings, which would take two names that only
-    /// look alike for one.
+    /// One entry of `rename` or `types`. Pairs instead of a dictionary of Strings, which would treat two names that only seem
+    /// equal as one.
     package struct Translation: Equatable, Sendable {
         package let from: String
         package let to: String
@@ -28,7 +28,7 @@ package struct EventMapping: Sendable {
         }
     }
 
-    /// Where one row may stand, best first, and the same in words.
+    /// Where one row may be found, best first, and the same in words.
     struct RowSources: Sendable {
         let sources: [Source]
         let text: String
@@ -59,7 +59,7 @@ package struct EventMapping: Sendable {
     let type: RowSources
     let entities: [BytewiseKey: EntityRule]
     let types: [BytewiseKey: String]
-    /// Whether some source stands in the value, whatever the headers say.
+    /// Whether some source is in the value, whatever the headers contain.
     let readsValue: Bool
     /// How deep a value has to be taped.
     let tapedDepth: Int
@@ -174,9 +174,9 @@ package struct EventMapping: Sendable {
 extension EventMapping {
     /// The type as it is delivered, without the entity before it and translated.
     ///
-    /// A translation may be written for the type as the record has it, or for what is left when the entity before it
-    /// is gone (`incident.triggered` or `triggered`); the first is looked for first. The entity goes once, and stays
-    /// where nothing would be left.
+    /// A translation may be written for the type as the record has it, or for what is left of it without the entity
+    /// (`incident.triggered` or `triggered`); the former is tried first. The entity is removed once, and stays where nothing
+    /// would be left.
     func translated(_ type: String, of entity: String, _ renamed: String) -> String {
         let known = translation(of: type)
         guard let bare = Self.without(entity, renamed, known ?? type), !bare.isEmpty else { return known ?? type }
@@ -205,10 +205,10 @@ extension EventMapping {
     }
 }
 
-/// A setting under `events:` that cannot be.
+/// An invalid setting under `events:`.
 package enum MappingError: Error, Equatable, Sendable {
     case unknownPreset(String)
-    /// There is no preset that would give it.
+    /// No preset provides it.
     case missing(key: String)
     case badValue(key: String, value: String, expected: String)
     case doubled(key: String, value: String)

@@ -1,7 +1,7 @@
-/// What the mapping made of pairs of entity and type. Records repeat a few dozen pairs; to find one here costs less than
-/// to rename and translate it again.
+/// What the mapping made of pairs of entity and type. Records repeat a few dozen pairs; finding one here costs less than renaming
+/// and translating it again.
 ///
-/// A pair has one slot, and the last pair that came for a slot has it: memory is bounded whatever names records bring.
+/// A pair has one slot, and the last pair that came for a slot is in it: memory is bounded whatever names records contain.
 struct KindTable {
     private struct Entry {
         /// Entity and type as the record has them, one behind the other.
@@ -11,7 +11,7 @@ struct KindTable {
         let kind: EventKind
     }
 
-    /// Kinds of events of a product number some dozens; a power of two.
+    /// A product has some dozens of kinds of events; a power of two.
     private static let slots = 256
 
     private var entries = [Entry?](repeating: nil, count: Self.slots)

@@ -1,4 +1,4 @@
-/// What comes of a record.
+/// The outcome of a record.
 package enum MappingOutcome: Equatable, Sendable {
     case event(Account, ThinEvent)
     case skip(SkipReason, why: SkipCause)
@@ -10,13 +10,13 @@ package enum RecordOutcome {
     case skip(SkipReason, why: SkipCause)
 }
 
-/// Why a record yields no event. Where several apply, the one that stands first here is given.
+/// Why a record yields no event. Where several reasons apply, the first in this order is given.
 package enum SkipReason: String, CaseIterable, Sendable {
-    /// The value is null, and no event comes of what stands outside it.
+    /// The value is null, and what is outside it yields no event.
     case tombstone
     /// The value is not JSON, or not an object, or what is used of it has half a surrogate pair.
     case notJSON = "not_json"
-    /// A member on the way of a source stands twice.
+    /// More than one member has a name on the path of a source.
     case ambiguous
     /// A kind that the preset leaves out.
     case ignored
@@ -45,7 +45,7 @@ package enum SkipCause: Equatable, Sendable {
     /// The account of a row that was deleted.
     case missingInDeletion(sources: String)
     case long(EventRow, bytes: Int, limit: Int)
-    /// A line for `map` that describes a record, but not as it should.
+    /// A line for `map` that describes a record in an invalid form.
     case malformedLine(String)
 }
 

@@ -1,4 +1,4 @@
-/// Where account, entity, id and type stand in the records of well-known producers.
+/// Where account, entity, id and type are in the records of well-known producers.
 package enum Preset: String, CaseIterable, Sendable {
     case rails
     case pagerdutyWebhookV3 = "pagerduty-webhook-v3"
@@ -9,7 +9,7 @@ package enum Preset: String, CaseIterable, Sendable {
 
     var hasRows: Bool { self == .debezium || self == .debeziumFlat }
 
-    /// How deep the members stand by which it knows what a record is.
+    /// The depth of the members by which it recognizes what a record is.
     var markDepth: Int {
         switch self {
         case .rails, .debeziumOutbox: 0

@@ -5,7 +5,7 @@ package struct PresetSample: Sendable {
     package var headers: [(name: String, value: String)] = []
     package let value: String
 
-    /// What counts beside the value, as people say it; empty where nothing does.
+    /// What matters in addition to the value, in words for people; empty where nothing does.
     package var surroundings: String {
         let parts =
             [topic == "events" ? nil : "topic \(topic)", key.map { "key \($0)" }]

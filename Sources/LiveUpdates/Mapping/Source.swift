@@ -1,4 +1,4 @@
-/// Where in a record a text may stand.
+/// Where in a record a text may be.
 enum Source: Equatable, Sendable {
     /// A JSON pointer into the value.
     case value(JSONPointer)
@@ -10,7 +10,7 @@ enum Source: Equatable, Sendable {
     /// The part of the topic's name between dots: from 0, or backwards from -1.
     case topic(Int)
 
-    // What presets alone can say.
+    // Only presets can use the following.
 
     /// An attribute of a CloudEvent: a `ce_` header, or a member of the value.
     case attribute(JSONPointer, header: String)
@@ -31,7 +31,7 @@ enum Source: Equatable, Sendable {
         }
     }
 
-    /// How deep below the value's root it looks, at most; `wrapped` where a payload may stand in between.
+    /// The largest depth below the value's root that it reads; `wrapped` where a payload may be in between.
     func depth(wrapped: Bool) -> Int {
         switch self {
         case .value(let pointer): pointer.depth + (wrapped ? 1 : 0)
@@ -53,7 +53,7 @@ extension Source {
     /// Topic names have at most 249 characters, so no part lies further out.
     static let maximumTopicPart = 249
 
-    /// Reads the text of a source as it stands in the settings.
+    /// Reads the text of a source as it is in the settings.
     init(_ text: String, allowsRow: Bool) throws(Malformed) {
         if text.utf8.first == UInt8(ascii: "/") {
             self = .value(try Self.pointer(text))

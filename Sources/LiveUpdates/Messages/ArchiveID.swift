@@ -1,11 +1,10 @@
 /// An event's id in the archive, the same on every node: made from nothing but its record.
 ///
-/// As text it has 40 characters that a URL carries unchanged, and the order of their bytes is the order of the ids: by stamp,
-/// then topic, partition and offset. 30 bytes stand behind them: stamp + 1 in 6, a hash of the topic's name in 4, partition
-/// in 4, offset in 8, and in 8 a hash of account, entity, id and type, so that a topic that was recreated does not give
-/// an old id to a new event.
+/// As text it has 40 characters that a URL carries unchanged. The order of their bytes is the order of the ids: by stamp, then
+/// topic, partition and offset. They encode 30 bytes: stamp + 1 in 6, a hash of the topic's name in 4, partition in 4, offset in
+/// 8. The last 8 are a hash of account, entity, id and type, so that a recreated topic does not give an old id to a new event.
 ///
-/// Stamps that 6 bytes do not hold give up bits of that hash (``Form``): they tell events apart by themselves.
+/// Stamps that do not fit into 6 bytes use bits of that hash (``Form``): they distinguish events by themselves.
 package struct ArchiveID: Hashable, Sendable {
     /// As many characters as every id has.
     package static let length = 40
@@ -31,10 +30,10 @@ package struct ArchiveID: Hashable, Sendable {
                 }
         }
 
-        /// Partition and offset have a bit that is never set where there is room for it.
+        /// Partition and offset have a bit that is never set, in the forms that have enough bits.
         var hasSignBits: Bool { self == .usual || self == .late }
 
-        /// How many bits of the hash have room.
+        /// How many bits of the hash fit.
         var checkBits: UInt64 {
             switch self {
             case .usual, .unstamped: 64
@@ -53,7 +52,7 @@ package struct ArchiveID: Hashable, Sendable {
     package let topic: UInt32
     package let partition: Int32
     package let offset: Int64
-    /// Of account and event: ``hash(of:account:)``, as many of its lowest bits as have room.
+    /// Of account and event: ``hash(of:account:)``, as many of its lowest bits as fit.
     package let check: UInt64
 
     package init(stamp: Int64, topic: UInt32, partition: Int32, offset: Int64, check: UInt64) {
@@ -83,7 +82,7 @@ package struct ArchiveID: Hashable, Sendable {
 
     // MARK: - Text
 
-    /// Appends its 40 characters; allocates only where the array has no room for them.
+    /// Appends its 40 characters; allocates only where the array has too little capacity.
     package func append(to text: inout [UInt8]) {
         let characters = characters
         text.append(addingCapacity: Self.length) { room in
@@ -118,7 +117,7 @@ package struct ArchiveID: Hashable, Sendable {
         return text.characters
     }
 
-    /// Reads what somebody sent; nil when no node can have made it. Allocates nothing.
+    /// Decodes what a client sent; nil when no node can have created it. Allocates nothing.
     package init?(_ text: Span<UInt8>) {
         guard text.count == Self.length else { return nil }
         guard var text = SextetReader(text) else { return nil }
@@ -188,7 +187,7 @@ private struct SextetWriter {
     }
 }
 
-/// Gives back what a ``SextetWriter`` was given.
+/// Returns what was given to a ``SextetWriter``.
 private struct SextetReader {
     private var sextets = InlineArray<40, UInt8>(repeating: 0)
     private var index = 0

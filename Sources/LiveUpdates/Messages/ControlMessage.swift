@@ -1,8 +1,8 @@
-/// How the broker is reached, as clients are told.
+/// The state of the source, as reported to clients.
 package enum SourceState: Sendable, Hashable {
-    /// Out of reach since this moment, in milliseconds since 1970.
+    /// No broker is reached since this moment, in milliseconds since 1970.
     case stalled(since: Int64)
-    /// Within reach again since this moment.
+    /// Reached again since this moment.
     case live(since: Int64)
 
     var name: String {
@@ -34,7 +34,7 @@ package struct ThingName: Equatable, Sendable {
     }
 }
 
-/// What a client with cursors is told besides its events. A cursor is its text: letters and digits that are safe in a
+/// What a client with cursors receives in addition to its events. A cursor is its text: letters and digits that are safe in a
 /// URL, and nothing to escape in JSON.
 package enum ControlMessage: Sendable, Equatable {
     /// Replay is over.
@@ -46,16 +46,16 @@ package enum ControlMessage: Sendable, Equatable {
     case source(SourceState)
     /// A close follows. `why` is the reason of the code, a text of ours.
     case bye(code: UInt16, why: String, retryMilliseconds: Int?)
-    /// Something has changed; what, `/sync/v1` says. Only with `mode=changed`.
+    /// Something has changed; `/sync/v1` reports what. Only with `mode=changed`.
     case changed(at: [UInt8])
     /// The token ends at this second since 1970: the client should send a new one.
     case expiring(at: Int64)
-    /// The new token is taken; the second at which it ends, if it does.
+    /// The new token is accepted; the second at which it ends, if it does.
     case token(endsAt: Int64?)
     /// This person has read up to there, on another device: of one thing, or of everything.
     case read(ThingName?, upTo: ArchiveID)
 
-    /// What an event stream calls it.
+    /// Its name in an event stream.
     package var name: String {
         switch self {
         case .live: "live"
@@ -92,7 +92,7 @@ extension WireMessage {
         append("}", to: &bytes)
     }
 
-    /// Appends what stands inside a control message, braces included: the data of an event stream.
+    /// Appends the content of a control message, braces included: the data of an event stream.
     package static func appendInside(of message: ControlMessage, to bytes: inout [UInt8]) {
         switch message {
         case .live(let at), .beat(let at), .changed(let at):

@@ -28,9 +28,9 @@ package enum WireMessage {
 
     /// Appends a JSON string, quotes included.
     ///
-    /// Escaped is what RFC 8259 §7 demands and nothing else: the quote, the backslash and U+0000 to U+001F. DEL, U+2028
-    /// and U+2029 stand as they are: JSON allows them, JavaScript has read them in strings since ES2019, and neither
-    /// WebSocket nor event streams cut lines at them.
+    /// It escapes what RFC 8259 §7 demands and nothing else: the quote, the backslash and U+0000 to U+001F. DEL, U+2028 and
+    /// U+2029 stay as they are: JSON allows them, JavaScript has read them in strings since ES2019, and neither WebSocket nor
+    /// event streams cut lines at them.
     package static func appendString(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         let characters = text.utf8Span.span
