@@ -49,9 +49,9 @@ package struct LogFacts: Equatable, Sendable {
     /// The moment after the last one at which another log was known to have the name, or positions in this one were wrong; nil
     /// where neither is remembered.
     package var notBefore: Int64?
-    /// The moment after the one at which the log, or another of its topic, was found to be cut back (an unclean election) while
-    /// the topic kept its id, or at which positions in this log were still wrong. What a node stated before that may concern lost
-    /// records. Nil where that is not remembered.
+    /// The moment after the later of two. At one, the log, or another of its topic, was found to be cut back (an unclean
+    /// election) while the topic kept its id. At the other, positions in this log were still wrong. What a node stated before
+    /// that may concern lost records. Nil where neither is remembered.
     package var wholeAfter: Int64?
     /// The last moment at which its leader proved the log to be the one that is read, and it was not new and empty.
     package var known: Int64?

@@ -44,7 +44,7 @@ extension LogTracker {
             } else if answer == .refused, self[name]?.windowRefusals ?? 0 >= Self.maximumWindowRefusals {
                 refresh?.openings[name]?.isWindowRefused = true
             } else {
-                // In the next refresh.
+                // Requested again in the next refresh.
                 if answer == .refused { self[name]?.windowRefusals += 1 }
                 refresh?.openings[name] = nil
             }
@@ -119,7 +119,7 @@ extension LogTracker {
             if opening.start > 0, self[name]?.origin == .logStart { note(.recordsLost(name, .retention)) }
             change(name)
             // Cursors state until when everything was read. Before the end is requested again, that is less than what was found
-            // unread, and for a log that was found to be another one in this refresh it is nothing.
+            // unread. For a log that was found to be another one in this refresh it is nothing.
             if opening.unread != nil || self[name]?.end == nil { wantsRefresh = true }
             return
         }

@@ -152,7 +152,7 @@ extension LogTracker {
         let name = PartitionName(topic: UInt16(topic), number: number)
         guard let partition = self[name], partition.isAssigned, !partition.isOutdated else { return }
         wantsRefresh = true
-        // We never were at this offset: the library assumed it inside a batch that it cannot read, and is lost there.
+        // We never were at this offset. The library assumed it inside a batch that it cannot read, and cannot go on there.
         if partition.failure != nil, offset >= 0, offset != partition.next { return stopReading(name, now) }
         // It may come before or after the report of such a batch, or concern the former log and arrive when the next one is read
         // already. A refusal of an offset behind all that was read, and all that its leader reported, shows nothing of the log:

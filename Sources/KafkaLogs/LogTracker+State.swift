@@ -78,8 +78,8 @@ extension LogTracker {
         self[name]?.watch.isHeld(now.monotonic) ?? false
     }
 
-    /// The offset of the next record of each partition, nil until a fetch was answered. Offsets have holes, so it is no
-    /// count of anything.
+    /// The offset of the next record of each partition, nil until a fetch was answered. Offsets have holes, so they do not count
+    /// records.
     package var positions: [(partition: PartitionName, next: Int64?)] {
         allPartitions.map { name in (name, self[name].flatMap { $0.hasAnswered ? $0.next : nil }) }
     }
@@ -117,7 +117,7 @@ package struct PartitionState: Sendable {
     package let leader: Int32?
     /// The offset that is read next; nil until it is known where reading begins.
     package let position: Int64?
-    /// The log's end when it was last asked for; nil before.
+    /// The log's end when it was last requested; nil before.
     package let end: Int64?
     /// The highest time stamp of a record that was read, in milliseconds since 1970.
     package let newest: Int64?

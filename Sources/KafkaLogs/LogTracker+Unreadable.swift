@@ -90,7 +90,7 @@ extension LogTracker {
                 self[name]?.search = nil
                 continue
             }
-            // The end was asked for before that.
+            // The end was requested before that.
             if case .stopped(_, let since) = self[name]?.failure, since > refresh.began.monotonic { continue }
             if let offset = search.question(end: end) {
                 questions.append(RecordQuestion(partition: name, offset: offset))

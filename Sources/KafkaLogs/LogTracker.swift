@@ -9,7 +9,7 @@ package struct LogTracker {
     /// Whether the library can ask for topic ids.
     let canAskIDs: Bool
     var topics: [TrackedTopic]
-    /// What the cluster calls itself; nil until a broker has answered, empty if it has no id.
+    /// The cluster's id; nil until a broker has answered, empty if it has none.
     package internal(set) var clusterID: String?
     /// Whether it is the broker within librdkafka, which cannot find offsets by time.
     var isEmbedded: Bool { clusterID?.hasPrefix("mockCluster") == true }

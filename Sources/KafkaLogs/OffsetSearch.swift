@@ -13,18 +13,18 @@ package struct OffsetSearch: Equatable, Sendable {
 
     /// Where reading has stopped. If it continues by itself, nothing needs to be found.
     let position: Int64
-    /// The last offset, of those that were asked for, at which nothing could be read.
+    /// The last of the requested offsets at which nothing could be read.
     private(set) var unreadable: Int64
-    /// An offset behind it from which something could, or at which the log ends.
+    /// An offset behind that one from which something could be read, or at which the log ends.
     package private(set) var readable: Int64?
-    /// The offset that was silent when it was asked for last.
+    /// The offset that was silent at its last request.
     private var silent: Int64?
     /// Whether it is known that nothing can be read at the position itself.
     private var isConfirmed: Bool
     private var distance: Int64 = 1
     private var steps = 0
 
-    /// `isUnreadable`: nothing can be read at the position itself, and so it is not asked for.
+    /// `isUnreadable`: nothing can be read at the position itself, and so it is not requested.
     package init(position: Int64, isUnreadable: Bool) {
         self.position = position
         isConfirmed = isUnreadable

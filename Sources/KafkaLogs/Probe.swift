@@ -81,7 +81,7 @@ package struct MetadataAnswer: Equatable, Sendable {
     package var broker: Int32?
     /// `host:port` by broker.
     package var brokers: [Int32: String]
-    /// What the cluster calls itself; empty if it has no id.
+    /// The cluster's id; empty if it has none.
     package var clusterID: String
     package var topics: [TopicMetadata]
 
@@ -156,7 +156,7 @@ package enum OffsetAnswer: Equatable, Sendable {
 package enum RecordAnswer: Equatable, Sendable {
     /// The first record at the offset or behind it.
     case record(RecordMark)
-    /// The same, with the first good time stamp where that was asked for, or nil.
+    /// The same, with the first good time stamp where that was requested, or nil.
     case firstRecord(RecordMark, goodStamp: Int64?)
     /// There is none up to the end of the log.
     case end(at: Int64)

@@ -13,7 +13,7 @@ struct RecreationInference: Sendable {
     }
 
     private var floor: Floor?
-    /// Answers that do not fit what was read, and are nevertheless those of our log.
+    /// Answers that do not fit what was read, but are those of our log.
     private var settled: (witness: LogAnchor.Witness, answers: LogCheck.Answers)?
 
     /// `windowStart`: no record before `start` has this time or a later one.
@@ -25,7 +25,7 @@ struct RecreationInference: Sendable {
     func questions(of held: LogAnchor, now: Int64) -> (floor: Int64?, witness: Int64?) {
         // No time is behind the highest of all.
         if let newest = held.newest { return (newest.timestamp == .max ? nil : newest.timestamp + 1, newest.timestamp) }
-        // Of a log that is read from its offset 0, and of which nothing was read, nothing can be missed.
+        // If a log is read from its offset 0, and nothing of it was read yet, nothing can be missed.
         if held.next == 0 { return (nil, nil) }
         return (floor?.time ?? now, nil)
     }

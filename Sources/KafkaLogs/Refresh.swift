@@ -74,7 +74,7 @@ struct Refresh {
     var openingsBegan: Int64 = 0
     /// When the checks, or the openings, have to be over; monotonic.
     var deadline: Int64 = 0
-    /// When the first record behind an unreadable batch was asked for; monotonic.
+    /// When the first record behind an unreadable batch was requested; monotonic.
     var searchBegan: Int64?
 
     init(began: Moment, anchors: [[LogAnchor]]) {

@@ -180,7 +180,7 @@ struct TrackedPartition {
         isChanged = true
     }
 
-    /// Answers come in another order than questions by seconds at most.
+    /// Answers may be out of order with their questions by seconds at most.
     private static let setBackMilliseconds: Int64 = 60_000
 }
 
