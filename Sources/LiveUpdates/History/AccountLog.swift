@@ -14,7 +14,7 @@ final class AccountLog {
     private var subscribers32: Int32 = 0
     /// The highest sequence that was let go, including that of accounts forgotten before this log was created (again).
     private(set) var letGoSequence: UInt64
-    /// No event of this account that was let go before that arrived later.
+    /// No event of this account that was let go before this log was created arrived later than this.
     let inheritedNewestLetGo: Int64
 
     init(account: Account, slot: Int, letGoSequence: UInt64, newestLetGo: Int64, drops: UInt32) {
@@ -61,8 +61,8 @@ final class AccountLog {
         return Self.fixedBytes + text + table + entities + eventBytes
     }
 
-    /// The object (96), its slot and its share of the table (24), links and entry in the queue (28), and the spare capacity of
-    /// these tables at their average load (60).
+    /// The object (96), its slot and its share of the table (24), links and entry in the queue (28). The rest is the spare
+    /// capacity of these tables at their average load (60).
     private static let fixedBytes = 208
 
     /// When the first event arrived that is held; nil when none is.

@@ -107,7 +107,7 @@ extension History {
         partitions.clockWasBehind += max(0, milliseconds)
     }
 
-    /// Whether the log is known to reach to an offset, or its end was asked for at `moment` (monotonic, in ms) or later.
+    /// Whether the log is known to reach to an offset, or its end was requested at `moment` (monotonic, in ms) or later.
     package func isDecided(_ floor: PartitionFloor, since moment: UInt64) -> Bool {
         guard let slot = partitions.slot(of: floor.partition) else { return false }
         let facts = partitions.facts[slot]

@@ -1,6 +1,6 @@
 /// What becomes of the positions of a snapshot.
 package enum SnapshotCursor: Equatable, Sendable {
-    /// After this cursor, exactly what the snapshot does not hold is delivered.
+    /// From this cursor on, exactly what the snapshot does not hold is delivered.
     case cursor(CursorText)
     /// The snapshot holds more of a partition than this node has read.
     case behind(PartitionFloor)

@@ -11,7 +11,7 @@ package final class History {
 
     /// To be read through ``log(of:)``, since a log may hold what was dropped.
     var logs = AccountTable()
-    /// What was dropped while some logs still hold it.
+    /// What was dropped but is still held by some logs.
     var drops = PendingDrops()
     /// Accounts without followers, and accounts with followers that hold events: the former are evicted first.
     private var unattended = IdleOrder()

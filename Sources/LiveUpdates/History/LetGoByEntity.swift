@@ -60,6 +60,6 @@ struct LetGoByEntity {
         return last
     }
 
-    /// Streams with a position before a sequence have lost it, whatever entities they asked for.
+    /// Streams with a position before a sequence have lost that position, whatever entities they asked for.
     mutating func lose(before sequence: UInt64) { ofAll.sequence = max(ofAll.sequence, sequence) }
 }

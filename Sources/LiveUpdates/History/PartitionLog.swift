@@ -166,8 +166,8 @@ struct PartitionLog {
 
     // MARK: - Where to begin
 
-    /// From an event on before which all have a lower sequence than `sequence + 1`, or a lower offset than `offset`: at most
-    /// ``checkpointDistance`` events before the first that has neither, or twice as many where one of them is wanted too.
+    /// Begins at an event before which all have a lower sequence than `sequence + 1`, or a lower offset than `offset`. It is at
+    /// most ``checkpointDistance`` events before the first with neither, or twice as many where one of them is wanted too.
     func walk(afterSequence sequence: UInt64, fromOffset offset: Int64, withOneBefore: Bool = false) -> Walk {
         var (low, high) = (0, checkpoints.count)
         while low < high {

@@ -5,8 +5,8 @@ extension PartitionTable {
     /// The same where there are few partitions: cursors that name all of them need no rule about those that they do not name.
     static let maximumNamedOfFew = 16
     /// A partition is quiet if nothing has come to it for this long, or for `max_timestamp_delay` if that is shorter: then it
-    /// seldom makes cursors longer. Clocks may differ by this, or a first record may seem younger elsewhere than what is known of
-    /// it here. An operator who sets a shorter delay states that this does not happen.
+    /// seldom makes cursors longer. This is as long as clocks may differ, or as a first record may seem younger elsewhere than
+    /// what is known of it here. An operator who sets a shorter delay states that they do not.
     static let quietMilliseconds = History.maximumClockDifferenceMilliseconds
 
     /// What follows from facts, and from how far partitions are read, must be determined again.

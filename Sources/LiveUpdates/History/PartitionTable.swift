@@ -66,8 +66,8 @@ struct PartitionTable {
     private(set) var newestLetGo = Int64.min
     /// The partition in which the first record of a period was read last; nil where none was since it was forgotten.
     private(set) var newestLandmark: PartitionName?
-    /// By slot: if a node had not read until this moment everything that had come to the partition, its cursor may lack a record
-    /// that is not read here, unless it names the partition.
+    /// By slot: a node that had not read everything until this moment, and whose cursor does not name the partition, may lack a
+    /// record that is not read here.
     private(set) var unreadUntil: [Int64] = []
     /// Partitions that were gone over because something of all of them was requested, for tests.
     private(set) var walked = 0

@@ -11,7 +11,7 @@ package enum ResyncReason: String, Sendable, CaseIterable {
 }
 
 extension ResyncReason: Comparable {
-    /// Of several the first is given.
+    /// If several reasons apply, the lowest is given.
     package static func < (left: ResyncReason, right: ResyncReason) -> Bool { left.rank < right.rank }
 
     private var rank: Int {

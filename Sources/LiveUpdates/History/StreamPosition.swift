@@ -88,7 +88,7 @@ package struct LoggedEvent: Sendable {
     /// As Kafka has it, in ms; -1 where the record has none.
     package let timestamp: Int64
     package let sequence: UInt64
-    /// The text of its cursor; empty unless asked for.
+    /// The text of its cursor; empty unless requested.
     package let at: [UInt8]
 
     package init(

@@ -7,7 +7,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
     package static var maximumJoins: Int { 4_096 }
     /// A client has one join. So many of one account may wait that no client needs a workaround.
     package static var maximumJoinsPerAccount: Int { 64 }
-    /// Records that may be asked for at a time.
+    /// Records that may be requested at a time.
     package static var maximumProbes: Int { 64 }
     /// How long a join waits for metadata refreshes: two of them and their duration. No client is refused because the broker
     /// cannot be asked.

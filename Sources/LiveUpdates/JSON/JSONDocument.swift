@@ -128,7 +128,7 @@ package struct JSONLimits: Sendable {
     package static let record = JSONLimits(maximumBytes: Int(Int32.max), maximumDepth: deepest)
 }
 
-/// Why bytes are not the JSON that was asked for.
+/// Why bytes are not the JSON that was expected.
 ///
 /// JSON here is RFC 8259 to the letter: no byte-order mark, no NaN, no trailing comma, no number like `01` or `1.`,
 /// nothing after the document, valid UTF-8 throughout. `offset` counts bytes from 0, where it is known.

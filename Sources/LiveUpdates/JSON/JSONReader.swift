@@ -2,7 +2,7 @@ import CSimdJSON
 
 /// A reusable strict JSON reader: one document at a time, its values by element.
 ///
-/// It keeps its own copy of the document, so elements stay good until the next `read`, whatever becomes of the bytes that
+/// It keeps its own copy of the document, so elements stay valid until the next `read`, whatever becomes of the bytes that
 /// were given. Confined to one thread at a time. Reading is linear in the bytes and its stack does not grow with them.
 @safe package final class JSONReader {
     /// A value of the document that was read last.

@@ -27,7 +27,7 @@ extension EventMapper {
 
     /// A row by itself, flattened by ExtractNewRecordState, which adds `__op` and `__deleted`.
     func locateFlatRow(in root: JSONReader.Element) {
-        // Without a schema beside it, `payload` is a column.
+        // Without a schema next to it, `payload` is a column.
         let hasSchema = value.resolve(ChangeMember.schema, from: root) != .absent
         let row = hasSchema ? unwrapped(root, marks: [ChangeMember.flatOperation, ChangeMember.deleted]) : root
         placement.envelope = row

@@ -34,7 +34,7 @@ struct KindTable {
             names: entity + type, entityCount: entity.count, kind: kind)
     }
 
-    /// Of the lengths and a few bytes of both. Pairs that share a slot cost what all cost without the table.
+    /// From the lengths and a few bytes of both. Pairs that share a slot cost as much as all do without the table.
     private static func slot(_ entity: Span<UInt8>, _ type: Span<UInt8>) -> Int {
         let hash = (sample(entity) &* 0x9E37_79B9_7F4A_7C15 ^ sample(type)) &* 0xFF51_AFD7_ED55_8CCD
         return Int(truncatingIfNeeded: hash >> 40) & (slots - 1)

@@ -30,7 +30,7 @@ package enum SkipReason: String, CaseIterable, Sendable {
     case tooLong = "too_long"
 }
 
-/// What exactly was found, for people. Text is only made when `description` is asked for.
+/// What exactly was found, for people. Text is only created when `description` is read.
 package enum SkipCause: Equatable, Sendable {
     case nullValue
     case json(JSONError)

@@ -45,12 +45,12 @@ enum Source: Equatable, Sendable {
 }
 
 extension Source {
-    /// Why a text names no source.
+    /// Why a text does not name a source.
     struct Malformed: Error {
         let expected: String
     }
 
-    /// Topic names have at most 249 characters, so no part lies further out.
+    /// Topic names have at most 249 characters, so no part has a higher number.
     static let maximumTopicPart = 249
 
     /// Reads the text of a source as it is in the settings.

@@ -228,7 +228,7 @@ extension ArchiveID: Comparable {
     }
 }
 
-/// Makes the ids of a node's events: it knows the topics by which partitions are named.
+/// Creates the ids of a node's events: it knows the topics that partitions are named by.
 package struct ArchiveIDs: Sendable {
     private let topics: [UInt32]
 

@@ -1,8 +1,8 @@
 /// The state of the source, as reported to clients.
 package enum SourceState: Sendable, Hashable {
-    /// No broker is reached since this moment, in milliseconds since 1970.
+    /// Stalled since this moment, in milliseconds since 1970.
     case stalled(since: Int64)
-    /// Reached again since this moment.
+    /// Live again since this moment.
     case live(since: Int64)
 
     var name: String {
@@ -41,7 +41,7 @@ package enum ControlMessage: Sendable, Equatable {
     case live(at: [UInt8])
     /// Nothing new; a fresher cursor.
     case beat(at: [UInt8])
-    /// What is missed cannot be given.
+    /// What was missed cannot be delivered.
     case resync(ResyncReason, at: [UInt8])
     case source(SourceState)
     /// A close follows. `why` is the reason of the code, a text of ours.

@@ -75,7 +75,7 @@ package struct SyncPage: Sendable {
 
     package init() {}
 
-    /// Every event of a page carries its cursor and its time stamp, whatever was asked for, and `aid` where it was.
+    /// Every event of a page carries its cursor and its time stamp, whatever was requested, and `aid` where that was requested.
     package mutating func append(_ event: ThinEvent, at: [UInt8], ts: Int64, aid: ArchiveID?) {
         if count > 0 { bytes.append(UInt8(ascii: ",")) }
         count += 1
