@@ -12,7 +12,7 @@ final class ClientHandle: @unchecked Sendable {
     private let context: Unmanaged<CallbackContext>
 
     /// How long an owner waits for the end of its client. Threads end within 0.1 s, unless they never do.
-    private static let farewellMilliseconds: Int32 = 1_000
+    private static let closeMilliseconds: Int32 = 1_000
 
     /// `deliveries` counts the reports of a producer.
     init(
@@ -33,7 +33,7 @@ final class ClientHandle: @unchecked Sendable {
 
     /// Waits for librdkafka's threads a little. If they do not end, they are left, and with them what they may call.
     deinit {
-        let ended = unsafe crdkafka_destroy_within(pointer, Self.farewellMilliseconds) != 0
+        let ended = unsafe crdkafka_destroy_within(pointer, Self.closeMilliseconds) != 0
         if ended { unsafe context.release() }
     }
 

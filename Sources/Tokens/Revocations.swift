@@ -17,7 +17,7 @@ package struct Revocations: Sendable {
         /// The revocation is of its account, of its person or of itself.
         case meant
         /// It is older than one of which it is not known whom it meant: tokens from this second since 1970 on are good.
-        case everybody(before: Int64)
+        case allTokens(before: Int64)
     }
 
     /// Why something counts for everybody.
@@ -90,11 +90,11 @@ package struct Revocations: Sendable {
         let before = [displaced, lost].reduce(Int64?.none) { latest, entry in
             matches(entry) ? max(latest ?? .min, entry?.before ?? .min) : latest
         }
-        return before.map { .everybody(before: $0) }
+        return before.map { .allTokens(before: $0) }
     }
 
     /// From which second since 1970 on tokens are good that something shuts out of everybody's for this cause; nil: nothing.
-    package func everybody(for cause: Cause, now: UInt64) -> Int64? {
+    package func allTokens(for cause: Cause, now: UInt64) -> Int64? {
         let entry = cause == .lost ? lost : displaced
         return entry.flatMap { now < $0.keptUntil ? $0.before : nil }
     }

@@ -93,7 +93,7 @@ package enum TokenClaim: String, Hashable, Sendable {
 extension TokenRefusal {
     /// Whether it concerns everybody with such a token, meant or not, who comes back with another one: those who are connected
     /// are closed one after the other.
-    package var isOfEverybody: Bool {
+    package var concernsAllTokens: Bool {
         switch self {
         case .olderThanRevoked, .unsettled, .undated, .withdrawnKey: true
         default: false

@@ -15,7 +15,7 @@ import Testing
         SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()
         """
 
-    @Test func `a mark that moves is told to the other nodes once, and to its own node not at all`() async throws {
+    @Test func `a mark that moves is reported to the other nodes once, and to its own node not at all`() async throws {
         let uri = try PostgreSQLServer.shared.makeDatabase()
         let (own, others) = (Box(), Box())
         let first = try await PostgreSQLArchiveTests.open(uri) { own.add($0) }
@@ -56,7 +56,7 @@ import Testing
     private static let after = ArchiveID(stamp: 1003, topic: 0, partition: 0, offset: 0, check: 7)
     private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
-    @Test func `what is marked while nobody answers the one who listens is told once somebody does`() async throws {
+    @Test func `what is marked while nobody answers the one who listens is reported once somebody does`() async throws {
         let uri = try PostgreSQLServer.shared.makeDatabase()
         let others = Box()
         let session = PostgreSQLServer.session(uri)
@@ -130,9 +130,9 @@ import Testing
                 expected.insert("\(person) \(thing?.1 ?? "")")
             }
         }
-        var told: Set<String> = []
+        var reported: Set<String> = []
         var steps = 0
-        while told.count < expected.count, steps < 100 {
+        while reported.count < expected.count, steps < 100 {
             if steps % 3 == 2 { try PostgreSQLServer.shared.cutSessions(of: uri) }
             // A session whose end was not seen yet fails once.
             let step = try await TestStore.value {
@@ -142,14 +142,14 @@ import Testing
             }
             let messages = try #require(step)
             #expect(messages.count <= 3)
-            told.formUnion(messages.map { "\($0.person) \($0.thing?.id ?? "")" })
+            reported.formUnion(messages.map { "\($0.person) \($0.thing?.id ?? "")" })
             steps += 1
         }
-        #expect(told == expected)
+        #expect(reported == expected)
         await store.close()
     }
 
-    @Test func `a mark whose own node never had the answer is told there too`() async throws {
+    @Test func `a mark whose own node never had the answer is reported there too`() async throws {
         let uri = try PostgreSQLServer.shared.makeDatabase()
         let own = Box()
         let store = try await PostgreSQLArchiveTests.open(uri) { own.add($0) }
@@ -169,18 +169,18 @@ import Testing
         await store.close()
     }
 
-    @Test func `what was told is not told again, as far as it is remembered`() {
+    @Test func `what was reported is not reported again, as far as it is remembered`() {
         func message(_ stamp: Int64, check: UInt64 = 0) -> MarkMessage {
             let id = ArchiveID(stamp: stamp, topic: 0, partition: 0, offset: 0, check: check)
             return MarkMessage(account: Account("A"), person: "P", thing: nil, upTo: id)
         }
-        var told = ToldMarks()
-        func isNews(_ stamp: Int64, check: UInt64 = 0) -> Bool { told.isNews(message(stamp, check: check)) }
+        var reported = ReportedMarks()
+        func isNews(_ stamp: Int64, check: UInt64 = 0) -> Bool { reported.isNews(message(stamp, check: check)) }
         #expect(isNews(1) && !isNews(1, check: 7))
-        for stamp in 2...Int64(ToldMarks.maximum) where !isNews(stamp) { Issue.record("\(stamp) was not told") }
+        for stamp in 2...Int64(ReportedMarks.maximum) where !isNews(stamp) { Issue.record("\(stamp) was not told") }
         #expect(!isNews(1) && isNews(0))
         // The older half is forgotten.
-        #expect(isNews(1) && !isNews(Int64(ToldMarks.maximum)))
+        #expect(isNews(1) && !isNews(Int64(ReportedMarks.maximum)))
     }
 
     enum Step {
@@ -206,17 +206,17 @@ import Testing
             ([.begin, .begin, .end(hasMoved: true), .hear, .end(hasMoved: false)], 0),
             ([.begin, .begin, .hear, .end(hasMoved: false), .end(hasMoved: false)], 1),
             ([.begin, .end(hasMoved: false)], 0),
-        ] as [([Step], Int)]) func `a mark of this node is told once`(row: (steps: [Step], times: Int))
+        ] as [([Step], Int)]) func `a mark of this node is reported once`(row: (steps: [Step], times: Int))
     {
         let message = MarkMessage(account: Account("A"), person: "P", thing: nil, upTo: Self.after)
-        var told = ToldMarks()
+        var reported = ReportedMarks()
         let times = row.steps.count { step in
             switch step {
             case .begin:
-                told.begin(message)
+                reported.begin(message)
                 return false
-            case .hear: return told.isNews(message)
-            case .end(let hasMoved): return told.end(message, hasMoved: hasMoved)
+            case .hear: return reported.isNews(message)
+            case .end(let hasMoved): return reported.end(message, hasMoved: hasMoved)
             }
         }
         #expect(times == row.times)

@@ -92,7 +92,7 @@ import Testing
         #expect(Self.error { try session.run { try $0.command("SELECT pg_sleep(3600)") } } != nil)
     }
 
-    @Test func `a server that is not there is told at once, and not asked again for a while`() {
+    @Test func `a server that is not there is reported at once, and not asked again for a while`() {
         let session = PostgreSQLServer.session("postgresql://livegate@%2Fnowhere/none")
         #expect(Self.error { try session.run { _ in } }?.message.isEmpty == false)
         #expect(Self.error { try session.run { _ in } } != nil && session.connections == 0)

@@ -59,7 +59,8 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGQUIT])
-    func `a server that ends is told by every call, and what comes back is gone on with`(signal: Int32) async throws {
+    func `a server that ends is reported by every call, and what comes back is gone on with`(signal: Int32) async throws
+    {
         try await Self.withServer { server, _, store in
             try server.stop(signal)
             let id = ArchiveID(stamp: 1003, topic: 0, partition: 0, offset: 0, check: 0)
@@ -87,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a server that is paused is told by whoever reads, and answers when it goes on`() async throws {
+    @Test func `a server that is paused is reported by whoever reads, and answers when it goes on`() async throws {
         try await Self.withServer(milliseconds: PostgreSQLArchive.defaultMilliseconds) { server, _, store in
             try server.signalAll(SIGSTOP)
             #expect(await Self.isAway { _ = try await store.page(PageQuery("A")) })

@@ -1,4 +1,4 @@
-# Tests: IntrospectionDesk.swift, Connection+Renewal.swift
+# Tests: IntrospectionLookup.swift, Connection+Renewal.swift
 """Tokens that are no JWTs, judged by a server of tokens (RFC 7662)."""
 
 import json

@@ -1,4 +1,4 @@
-# Tests: Connection+Judging.swift, JudgingDesk.swift, KeyDesk.swift
+# Tests: Connection+AwaitingToken.swift, TokenLookup.swift, KeyLookup.swift
 """Keys that are fetched from an issuer's server: at the start, after a rotation, and when the server is away."""
 
 import secrets

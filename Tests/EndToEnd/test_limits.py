@@ -1,4 +1,4 @@
-# Tests: Connection+Places.swift, Connection.swift, ConnectionLog.swift, LimitsTable.swift
+# Tests: Connection+Quota.swift, Connection.swift, ConnectionLog.swift, LimitsTable.swift
 """How many connections there may be: of the node, an account, a user and an address, and how many come in a second; plain and
 over TLS. Each place comes back at once, whatever way a connection ends."""
 

@@ -1,4 +1,4 @@
-# Tests: Places.swift
+# Tests: ConnectionQuota.swift
 """Thousands come and go in every way that there is, and some are refused: afterwards each limit lets in as many as before, not
 one less and not one more, and no descriptor is left."""
 

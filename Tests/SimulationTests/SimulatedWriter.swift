@@ -115,14 +115,14 @@ struct SimulatedWriter {
         flight = (batch, store.sessions[node] ?? 0)
     }
 
-    /// - Parameter isHeard: whether the node is told how it went.
+    /// - Parameter isReceived: whether the node is told how it went.
     mutating func commit(
-        _ store: inout SimulatedStore, _ node: Int, _ topic: SimulatedTopic, isHeard: Bool = true, _ now: UInt64
+        _ store: inout SimulatedStore, _ node: Int, _ topic: SimulatedTopic, isReceived: Bool = true, _ now: UInt64
     ) {
         guard let flight else { return }
         guard store.trouble == .none, flight.session == store.sessions[node] ?? 0 else { return fail() }
         store.append(flight.batch, topic)
-        guard isHeard else { return fail() }
+        guard isReceived else { return fail() }
         self.flight = nil
         feed.appended(now: now)
     }

@@ -48,7 +48,7 @@ extension Simulation {
         case .begin(let node, let events): begin(node, events)
         case .commit(let node): commit(node)
         case .lose(let node, let isStored):
-            if isStored { commit(node, isHeard: false) }
+            if isStored { commit(node, isReceived: false) }
             writers[node].fail()
             stores[store(of: node)].disconnect(node)
         case .disconnect(let node):
@@ -74,8 +74,8 @@ extension Simulation {
         }
     }
 
-    private mutating func commit(_ node: Int, isHeard: Bool = true) {
-        writers[node].commit(&stores[store(of: node)], node, topic, isHeard: isHeard, monotonic)
+    private mutating func commit(_ node: Int, isReceived: Bool = true) {
+        writers[node].commit(&stores[store(of: node)], node, topic, isReceived: isReceived, monotonic)
         if isTold { note("stored: \(stores[store(of: node)].stored.map { "\($0.partition):\($0.next)" })") }
     }
 

@@ -106,17 +106,17 @@ import Testing
         }
     }
 
-    @Test func `where there is no room the oldest count for everybody, and nobody who was shut out comes in`() {
+    @Test func `where there is no room the oldest count for all tokens, and no client that was shut out comes in`() {
         var kept = Self.kept(3)
         for (number, name) in ["A", "B", "C", "D"].enumerated() {
-            #expect(kept.room != .none && kept.everybody(for: .noRoom, now: 0) == nil)
+            #expect(kept.room != .none && kept.allTokens(for: .noRoom, now: 0) == nil)
             kept.add(
                 Revocation(Self.target(name), before: 1_000_000 + Int64(number) * 10, recordedAt: Self.start), now: 0,
                 wall: Self.start)
         }
         // A was the oldest: before its moment everybody is shut out, and nobody for the sake of D.
-        #expect(kept.room == .none && kept.count == 3 && kept.everybody(for: .noRoom, now: 0) == 1_000_000)
-        #expect(kept.everybody(for: .lost, now: 0) == nil)
+        #expect(kept.room == .none && kept.count == 3 && kept.allTokens(for: .noRoom, now: 0) == 1_000_000)
+        #expect(kept.allTokens(for: .lost, now: 0) == nil)
         for name in ["A", "B", "C", "D", "E"] {
             #expect(kept.revokes(Self.who(name, issuedAt: 999_999), now: 0))
             #expect(kept.revokes(Self.who(name, issuedAt: nil), now: 0))
@@ -128,14 +128,14 @@ import Testing
             #expect(kept.ground(against: Self.who(name, issuedAt: before - 1), now: 0) == .meant)
             #expect(kept.ground(against: Self.who(name, issuedAt: before), now: 0) == nil)
         }
-        #expect(kept.ground(against: Self.who("A"), now: 0) == .everybody(before: 1_000_000))
-        #expect(kept.ground(against: Self.who("E"), now: 0) == .everybody(before: 1_000_000))
+        #expect(kept.ground(against: Self.who("A"), now: 0) == .allTokens(before: 1_000_000))
+        #expect(kept.ground(against: Self.who("E"), now: 0) == .allTokens(before: 1_000_000))
         // What has an entry already goes on having its own, and needs no room.
         kept.add(Revocation(Self.target("B"), before: 1_000_050, recordedAt: Self.start), now: 0, wall: Self.start)
-        #expect(kept.everybody(for: .noRoom, now: 0) == 1_000_000)
+        #expect(kept.allTokens(for: .noRoom, now: 0) == 1_000_000)
         kept.add(Revocation(Self.target("F"), before: 1_000_060, recordedAt: Self.start), now: 0, wall: Self.start)
         // Now C was the oldest.
-        #expect(kept.ground(against: Self.who("E", issuedAt: 1_000_019), now: 0) == .everybody(before: 1_000_020))
+        #expect(kept.ground(against: Self.who("E", issuedAt: 1_000_019), now: 0) == .allTokens(before: 1_000_020))
         #expect(!kept.revokes(Self.who("E", issuedAt: 1_000_020), now: 0))
         // Kept from the latest `before` on, of all that gave way.
         kept.forget(now: 79_999)
@@ -152,7 +152,7 @@ import Testing
                 now: 0, wall: Self.start)
         }
         kept.add(Revocation(Self.target("9"), before: 1_000_020, recordedAt: Self.start), now: 0, wall: Self.start)
-        #expect(kept.count == 7 && kept.everybody(for: .noRoom, now: 0) == 1_000_002)
+        #expect(kept.count == 7 && kept.allTokens(for: .noRoom, now: 0) == 1_000_002)
         #expect(kept.ground(against: Self.who("6", issuedAt: 1_000_002), now: 0) == .meant)
         var same = Self.kept(8)
         for number in 1...9 {
@@ -160,33 +160,33 @@ import Testing
                 Revocation(Self.target("\(number)"), before: 1_000_000, recordedAt: Self.start), now: 0,
                 wall: Self.start)
         }
-        #expect(same.count == 1 && same.everybody(for: .noRoom, now: 0) == 1_000_000)
+        #expect(same.count == 1 && same.allTokens(for: .noRoom, now: 0) == 1_000_000)
         #expect(same.ground(against: Self.who("9"), now: 0) == .meant)
     }
 
     /// Each row: `before` of what was lost against the start, and until when it counts.
     @Test(arguments: [(0, 60_000), (-59, 1_000), (-60, 0), (-3_600, 0), (10, 70_000)] as [(Int64, UInt64)])
-    func `what was lost counts for everybody until it would have ended`(before: Int64, end: UInt64) {
+    func `what was lost counts for all tokens until it would have ended`(before: Int64, end: UInt64) {
         var kept = Self.kept()
         let second = 1_000_000 + before
         #expect(kept.lose(before: second, now: 0, wall: Self.start) == (end > 0))
         #expect(kept.isEmpty == (end == 0))
         guard end > 0 else { return }
-        #expect(kept.everybody(for: .lost, now: end - 1) == second && kept.everybody(for: .lost, now: end) == nil)
+        #expect(kept.allTokens(for: .lost, now: end - 1) == second && kept.allTokens(for: .lost, now: end) == nil)
         for identity in [Self.who("A", issuedAt: second - 1), Self.who("B", "S", "T", issuedAt: nil)] {
-            #expect(kept.ground(against: identity, now: end - 1) == .everybody(before: second))
+            #expect(kept.ground(against: identity, now: end - 1) == .allTokens(before: second))
             #expect(kept.ground(against: identity, now: end) == nil)
         }
         #expect(kept.ground(against: Self.who("A", issuedAt: second), now: 0) == nil)
         // No loss makes a room smaller, and of several the latest counts.
         #expect(kept.room == .enough && kept.count == 0)
         kept.lose(before: second - 1, now: 0, wall: Self.start)
-        #expect(kept.everybody(for: .lost, now: 0) == second)
+        #expect(kept.allTokens(for: .lost, now: 0) == second)
         // Who was meant goes on being told so.
         kept.add(Revocation(Self.target("A"), before: second, recordedAt: Self.start), now: 0, wall: Self.start)
         #expect(kept.ground(against: Self.who("A", issuedAt: second - 1), now: 0) == .meant)
         kept.forget(now: end)
-        #expect(kept.everybody(for: .lost, now: end) == nil)
+        #expect(kept.allTokens(for: .lost, now: end) == nil)
     }
 
     @Test func `from three quarters of the room on there is nearly none, until some has ended`() {

@@ -12,7 +12,7 @@ final class MarkListener: Sendable {
 
     private let thread: ThreadBound<MarkSession>
     private let interruption: Interruption
-    private let told = Mutex(ToldMarks())
+    private let reported = Mutex(ReportedMarks())
     private let moved: @Sendable (MarkMessage) -> Void
 
     /// - Parameter moved: called for each mark, from any thread.
@@ -32,11 +32,11 @@ final class MarkListener: Sendable {
     // MARK: - Marks of this node
 
     /// This node moves a mark. The caller notifies its streams, unless it is unknown whether the mark has moved.
-    func begin(_ message: MarkMessage) { told.withLock { $0.begin(message) } }
+    func begin(_ message: MarkMessage) { reported.withLock { $0.begin(message) } }
 
     /// Its outcome; nil: unknown.
     func end(_ message: MarkMessage, _ outcome: MarkOutcome?) {
-        if told.withLock({ $0.end(message, hasMoved: outcome == .moved) }) { moved(message) }
+        if reported.withLock({ $0.end(message, hasMoved: outcome == .moved) }) { moved(message) }
     }
 
     private func listen() async {
@@ -45,7 +45,7 @@ final class MarkListener: Sendable {
             do {
                 guard let messages = try await thread.run({ try $0.wait() }) else { return }
                 pause = Self.shortestPause
-                for message in messages where told.withLock({ $0.isNews(message) }) { moved(message) }
+                for message in messages where reported.withLock({ $0.isNews(message) }) { moved(message) }
             } catch {
                 try? await Task.sleep(for: .milliseconds(pause))
                 pause = min(2 * pause, Self.longestPause)
@@ -59,16 +59,16 @@ final class MarkListener: Sendable {
 ///
 /// A mark of this node may arrive before its transaction has answered. Then it waits for that: if it has moved, its caller
 /// reports it. If the answer was lost, or another attempt had moved it, it is reported as one of another node.
-struct ToldMarks {
+struct ReportedMarks {
     /// Those of some minutes, on a busy node. The older half is forgotten when there are more.
     static let maximum = 20_000
 
     private struct Flight {
         var count = 0
-        var isHeard = false
+        var isReceived = false
     }
 
-    private var told: Set<MarkMessage> = []
+    private var reported: Set<MarkMessage> = []
     private var order: [MarkMessage] = []
     private var flights: [MarkMessage: Flight] = [:]
 
@@ -76,7 +76,7 @@ struct ToldMarks {
     mutating func isNews(_ message: MarkMessage) -> Bool {
         let message = message.withoutCheck
         guard flights[message] == nil else {
-            flights[message]?.isHeard = true
+            flights[message]?.isReceived = true
             return false
         }
         return insert(message)
@@ -92,14 +92,14 @@ struct ToldMarks {
         if hasMoved { _ = insert(message) }
         // While another attempt is running, that one may have moved it.
         flights[message] = flight.count > 0 ? flight : nil
-        return flight.count == 0 && flight.isHeard && insert(message)
+        return flight.count == 0 && flight.isReceived && insert(message)
     }
 
     private mutating func insert(_ message: MarkMessage) -> Bool {
-        guard told.insert(message).inserted else { return false }
+        guard reported.insert(message).inserted else { return false }
         order.append(message)
         if order.count > Self.maximum {
-            for old in order.prefix(Self.maximum / 2) { told.remove(old) }
+            for old in order.prefix(Self.maximum / 2) { reported.remove(old) }
             order.removeFirst(Self.maximum / 2)
         }
         return true

@@ -20,7 +20,7 @@ final class MarkSession {
     /// The session's connection that sent the last query.
     private var connections = 0
     /// The server's time at its last answer; nil: it never answered, and no mark can be missed.
-    private var heardAt: Int64?
+    private var receivedAt: Int64?
     private var missed = MissedMarks()
 
     init(_ session: Session, channel: String, askMilliseconds: UInt64, rowsOfStep: Int = rowsOfStep) {
@@ -39,8 +39,8 @@ final class MarkSession {
                 let now = try connection.run(PostgreSQLQuery.clock).integer(0, 0)
                 // Before missed marks are read: a mark that arrives during that is received twice, and skipped once.
                 try connection.command("LISTEN \(channel)")
-                if isNew, let heardAt { missed.add(since: heardAt - Self.marginMilliseconds) }
-                (askedAt, connections, heardAt) = (Connection.now, session.connections, now)
+                if isNew, let receivedAt { missed.add(since: receivedAt - Self.marginMilliseconds) }
+                (askedAt, connections, receivedAt) = (Connection.now, session.connections, now)
             }
             guard let step = missed.next else {
                 return try connection.notifications(

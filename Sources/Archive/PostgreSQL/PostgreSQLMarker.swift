@@ -136,12 +136,12 @@ final class PostgreSQLMarker {
         return changes == 1 ? .moved : .unchanged
     }
 
-    private static let tell = "SELECT pg_notify(convert_from($1::bytea, 'UTF8'), convert_from($2::bytea, 'UTF8'))"
+    private static let notify = "SELECT pg_notify(convert_from($1::bytea, 'UTF8'), convert_from($2::bytea, 'UTF8'))"
 
     /// Other nodes receive it when this transaction is committed, and never without it.
     private func notify(_ message: MarkMessage, _ connection: Connection) throws {
         let payload = message.payload(from: sender)
         precondition(payload.utf8.count <= MarkMessage.maximumPayloadBytes, "names are bounded")
-        _ = try connection.run(Self.tell, [.text(channel), .text(payload)])
+        _ = try connection.run(Self.notify, [.text(channel), .text(payload)])
     }
 }

@@ -11,7 +11,7 @@ extension PostgreSQLWriter {
                 held.partitions.remove(partition)
             }
             try lock(partitions.filter { !held.partitions.contains($0) }, connection)
-            return try places(partitions.filter(held.partitions.contains), connection)
+            return try claims(partitions.filter(held.partitions.contains), connection)
         }
     }
 
@@ -25,7 +25,7 @@ extension PostgreSQLWriter {
         }
     }
 
-    private func places(_ partitions: [ArchivePartition], _ connection: Connection) throws -> [ClaimedPartition] {
+    private func claims(_ partitions: [ArchivePartition], _ connection: Connection) throws -> [ClaimedPartition] {
         // This query runs even for no partition: it shows whether the session lives.
         let rows = try connection.run(
             """

@@ -107,7 +107,7 @@ extension Administration {
         var busiest: [AccountConnections] = []
         var slot: Int? = 0
         while let first = slot {
-            let answer = await desk.ask(within: Self.questionMilliseconds) {
+            let answer = await requests.ask(within: Self.questionMilliseconds) {
                 $0.accounts(fromSlot: first)
             }
             guard let (accounts, next) = answer else { break }
@@ -123,17 +123,17 @@ extension Administration {
     private func ranked(_ busiest: [AccountConnections]) -> [RankedAccount] {
         let known = Dictionary(busiest.map { ($0.account, $0.connections) }) { $1 }
         return RankedAccount.ranked(
-            busiest: busiest.map(\.account), places.rates.aMinute(now: EventLoop.microseconds / 1000),
+            busiest: busiest.map(\.account), quota.rates.aMinute(now: EventLoop.microseconds / 1000),
             limit: Self.busiestAccounts
         ) { accounts in
-            zip(accounts, places.connections(of: accounts)).map { known[$0] ?? $1 }
+            zip(accounts, quota.connections(of: accounts)).map { known[$0] ?? $1 }
         }
     }
 
     func account(_ request: AdminRequest) async throws(AdminRefusal) -> AdminAnswer {
         let account = Account(request.name)
-        let answer = await desk.ask(within: Self.questionMilliseconds) { desk in
-            (desk.account(account), desk.report?.topics ?? [])
+        let answer = await requests.ask(within: Self.questionMilliseconds) { requests in
+            (requests.account(account), requests.report?.topics ?? [])
         }
         guard let (found, topics) = answer else { throw .unavailable("Ingest does not answer.") }
         guard let (connections, summary) = found else { throw .notFound }

@@ -21,8 +21,8 @@ package final class Administration: Sendable, AdminSite {
     private let control: NodeControl
     let loop: EventLoop
     let connectionLoops: [LoopBound<ConnectionLoop>]
-    let desk: LoopBound<IngestDesk>
-    let places: Places
+    let requests: LoopBound<IngestRequests>
+    let quota: ConnectionQuota
     let startedMilliseconds = WallClock.milliseconds
     /// What is counted elsewhere; from any thread.
     private let others: @Sendable () -> OtherCounts
@@ -50,14 +50,15 @@ package final class Administration: Sendable, AdminSite {
 
     /// Only on the administration's loop. Begins to watch the loops with ``begin()``.
     init(
-        loop: EventLoop, connectionLoops: [LoopBound<ConnectionLoop>], desk: LoopBound<IngestDesk>, places: Places,
+        loop: EventLoop, connectionLoops: [LoopBound<ConnectionLoop>], requests: LoopBound<IngestRequests>,
+        quota: ConnectionQuota,
         rules: Rules,
         readiness: NodeReadiness, control: NodeControl, others: @escaping @Sendable () -> OtherCounts, logger: Logger
     ) {
         self.loop = loop
         self.connectionLoops = connectionLoops
-        self.desk = desk
-        self.places = places
+        self.requests = requests
+        self.quota = quota
         self.readiness = readiness
         self.logger = logger
         self.control = control
@@ -66,7 +67,7 @@ package final class Administration: Sendable, AdminSite {
         known = Mutex(Known(loops: Array(repeating: nil, count: connectionLoops.count)))
         let watched = connectionLoops.map { (name: "loop \($0.loop.label)", loop: $0.loop) }
         watch = LoopBound(
-            NodeWatch(loop: loop, watched: watched + [("ingest", desk.loop)], readiness: readiness), loop: loop)
+            NodeWatch(loop: loop, watched: watched + [("ingest", requests.loop)], readiness: readiness), loop: loop)
     }
 
     /// Only on the loop.
@@ -213,7 +214,7 @@ package final class Administration: Sendable, AdminSite {
     }
 
     private func askIngest() async -> IngestReport? {
-        let answer = await desk.ask(within: Self.questionMilliseconds) { $0.report }
+        let answer = await requests.ask(within: Self.questionMilliseconds) { $0.report }
         if let answer, let report = answer {
             known.withLock { $0.ingest = report }
             await askPartitions(report.partitions)
@@ -226,7 +227,7 @@ package final class Administration: Sendable, AdminSite {
         var states: [(state: PartitionState, order: UInt64)] = []
         while states.count < count {
             let first = states.count
-            let answer = await desk.ask(within: Self.questionMilliseconds) { $0.partitions(from: first) }
+            let answer = await requests.ask(within: Self.questionMilliseconds) { $0.partitions(from: first) }
             guard let answer, !answer.states.isEmpty else { return }
             states += answer.states.map { ($0, answer.order) }
         }

@@ -56,12 +56,12 @@ struct NodeReport: Sendable {
                     ? "tls: the certificate has expired" : "tls: the certificate expires in \((end - now) / 3600) hours"
             )
         }
-        if let before = others.everybodyRevoked[.lost] {
+        if let before = others.allTokensRevoked[.lost] {
             problems.append(
                 "revocations: records of the control topic were lost; tokens from before \(InternetDate.text(secondsSince1970: before)), and those without iat, are refused"
             )
         }
-        if let before = others.everybodyRevoked[.noRoom] {
+        if let before = others.allTokensRevoked[.noRoom] {
             problems.append(
                 "revocations: more than a node can remember; tokens from before \(InternetDate.text(secondsSince1970: before)), and those without iat, are refused"
             )
@@ -146,7 +146,7 @@ struct OtherCounts: Sendable {
     var controlRecordsRejected = 0
     var revocationsKept = 0
     /// The second since 1970 from which on the tokens of all clients are good, by cause.
-    var everybodyRevoked: [Revocations.Cause: Int64] = [:]
+    var allTokensRevoked: [Revocations.Cause: Int64] = [:]
     /// Nil: there is no archive.
     var archive: ArchiveCounts?
 }

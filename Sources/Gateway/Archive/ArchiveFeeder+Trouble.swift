@@ -26,7 +26,7 @@ extension ArchiveFeeder {
         let (isWell, isNews) = trouble.pass(hasStored: hasStored, waits: feed.waitsSince(ofAll: false) != nil)
         if isNews { report.recovered() }
         let now = Self.now
-        if isWell { say(StoreTrouble.why(waitingMilliseconds: waitsSince.map { now - min(now, $0) })) }
+        if isWell { report(StoreTrouble.why(waitingMilliseconds: waitsSince.map { now - min(now, $0) })) }
     }
 
     func fail(_ error: ArchiveError) async {
@@ -38,13 +38,13 @@ extension ArchiveFeeder {
         switch error {
         case .corrupt(let why) where !settings.store.isShared: return await setAside(why)
         case .otherSchema, .pooled:
-            say(ArchiveReport.text(error))
+            report(ArchiveReport.text(error))
             await close()
             retryAt = Self.now + StoreTrouble.refusedPause
             if trouble.refuse(error) { report.refused(error) }
             return
         case .notAnArchive:
-            say(ArchiveReport.text(error))
+            report(ArchiveReport.text(error))
             await close()
             retryAt = .max
             return failure(.settings("archive.store: \(ArchiveReport.text(error))"))
@@ -52,7 +52,7 @@ extension ArchiveFeeder {
         default: break
         }
         retryAt = Self.now + trouble.fail()
-        say(ArchiveReport.text(error))
+        report(ArchiveReport.text(error))
         report.trouble(error, now: Self.now)
     }
 
@@ -69,7 +69,7 @@ extension ArchiveFeeder {
         await close()
         guard case .sqlite(let path) = settings.store else { return }
         _ = trouble.fail()
-        say("the file is damaged: \(why)")
+        report("the file is damaged: \(why)")
         if let moment = damage.begin(now: Self.now) {
             retryAt = moment
             return report.trouble(.corrupt(why), now: Self.now)

@@ -88,7 +88,7 @@ actor ArchiveFeeder {
     // MARK: - From start to end
 
     func start() {
-        say("the archive is not open yet")
+        report("the archive is not open yet")
         running = Task { await run() }
         ticking = Task {
             while !Task.isCancelled {
@@ -123,11 +123,11 @@ actor ArchiveFeeder {
     /// Runs also while the store does not answer a call.
     private nonisolated func watch() {
         guard let overdue = counters.overdue(now: Self.now) else { return }
-        say("the store has not answered for \(overdue / 1000) s")
+        report("the store has not answered for \(overdue / 1000) s")
         report.slow(milliseconds: overdue, now: Self.now)
     }
 
-    nonisolated func say(_ why: String?) {
+    nonisolated func report(_ why: String?) {
         readiness.report(.archive, why)
         access.setTrouble(why)
     }
@@ -137,7 +137,7 @@ actor ArchiveFeeder {
         receive()
         guard let server, Self.now >= retryAt else { return }
         // By then all erasures are known that were written while the node was away.
-        guard readiness.hasReadControl else { return say("the control topic is not read yet") }
+        guard readiness.hasReadControl else { return report("the control topic is not read yet") }
         if store == nil { await open(server) }
         guard store != nil else { return }
         do throws(ArchiveError) {

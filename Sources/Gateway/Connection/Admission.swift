@@ -47,7 +47,7 @@ struct Admission: Sendable {
         let ticket: Ticket?
 
         /// Whether it counts among the connections of its account: all that stay. An answer that is given at once does not.
-        var takesPlace: Bool {
+        var needsPermit: Bool {
             switch service {
             case .sync(let parameters): parameters.mayWait
             case .archive: false
@@ -87,7 +87,7 @@ struct Admission: Sendable {
 
     /// `epochSeconds` is the wall clock in whole seconds since 1970, `finding` what came of the question that this request
     /// had to wait for.
-    func decide(_ head: RequestHead, epochSeconds: Int64, finding: JudgingFinding? = nil) -> Decision {
+    func decide(_ head: RequestHead, epochSeconds: Int64, finding: TokenLookupResult? = nil) -> Decision {
         do throws(Refusal) {
             return try decision(head, epochSeconds, finding)
         } catch {
@@ -96,7 +96,7 @@ struct Admission: Sendable {
     }
 
     private func decision(
-        _ head: RequestHead, _ now: Int64, _ finding: JudgingFinding?
+        _ head: RequestHead, _ now: Int64, _ finding: TokenLookupResult?
     ) throws(Refusal) -> Decision {
         guard let method = method(of: head.path) else { throw Refusal(.notFound) }
         let caller = browsers.crossOrigin.caller(head.headers)
@@ -154,9 +154,9 @@ struct Admission: Sendable {
     /// Who asks. Of a ticket that lets in, `ticket` is to be used up.
     private func verdict(
         _ head: RequestHead, _ service: Service, _ caller: CrossOrigin.Caller, _ now: Int64,
-        _ finding: JudgingFinding?, _ ticket: inout Ticket?
+        _ finding: TokenLookupResult?, _ ticket: inout Ticket?
     ) throws(Refusal) -> Result<Identity, TokenRefusal> {
-        if case .judged(let verdict) = finding { return verdict }
+        if case .checked(let verdict) = finding { return verdict }
         var protocols: [[UInt8]] = []
         if case .webSocket(let upgrade, _, _) = service { protocols = upgrade.protocols }
         let credential = try Credential.read(

@@ -7,7 +7,7 @@ extension Connection {
     static let ageAgainMilliseconds: UInt64 = 1_000
 
     /// Begins to count, or counts again where another age is set.
-    func reckonAge() {
+    func applyMaximumAge() {
         cancel(&age)
         let maximum = loop.policy.maximumAgeMilliseconds
         guard maximum > 0 else { return }
@@ -19,7 +19,7 @@ extension Connection {
     func ageIsReached() {
         switch phase {
         case .request(let reading) where !mayBeAsking(reading): finishIdle()
-        case .request, .judging, .joining:
+        case .request, .awaitingToken, .joining:
             // What has begun is answered first.
             isOld = true
             age = schedule(.age, afterMilliseconds: Self.ageAgainMilliseconds)

@@ -12,7 +12,7 @@ extension Connection {
             case begun
             /// A part of the mark's body is still to come.
             case body(MarkReader)
-            /// The archive (`ArchiveDesk`) has the question.
+            /// The archive (`ArchiveRequests`) has the question.
             case store
             /// Ingest makes the cursor of this answer.
             case cursor(ArchiveBody)
@@ -30,14 +30,14 @@ extension Connection {
         /// Of the body, then of the answer.
         var deadline: Timer?
         /// Of the connection's first request.
-        var place: Place?
+        var permit: ConnectionPermit?
         var catchUp: PageCatchUp
         /// When the page is asked for once more.
         var repetition: Timer?
 
         init(
             _ identity: Identity, _ request: ArchiveRequest, _ state: State, _ catchUp: PageCatchUp,
-            keepsAlive: Bool, early: EarlyBytes, _ place: consuming Place?
+            keepsAlive: Bool, early: EarlyBytes, _ permit: consuming ConnectionPermit?
         ) {
             self.identity = identity
             self.request = request
@@ -45,7 +45,7 @@ extension Connection {
             self.catchUp = catchUp
             self.keepsAlive = keepsAlive
             self.early = early
-            self.place = place
+            self.permit = permit
         }
     }
 }
@@ -54,13 +54,13 @@ extension Connection {
     /// Begins with a request that was admitted.
     func askArchive(
         _ request: ArchiveRequest, _ identity: Identity, _ head: RequestHead, _ early: EarlyBytes,
-        _ place: consuming Place?
+        _ permit: consuming ConnectionPermit?
     ) {
         let isMark = request == .mark
         let asking = Asking(
             identity, request, isMark ? .body(MarkReader(head.body)) : .begun,
             PageCatchUp(pauses: loop.admission.archive?.catchUpPauses ?? []),
-            keepsAlive: keepsAlive(behind: head, hasReadBody: isMark), early: early, place)
+            keepsAlive: keepsAlive(behind: head, hasReadBody: isMark), early: early, permit)
         phase = .asking(asking)
         // While it waits its end should be noticed.
         if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
@@ -190,7 +190,7 @@ extension Connection {
     }
 
     /// Neither the body nor the answer came in time, or not the last one.
-    func askingTookTooLong(_ asking: Asking) {
+    func archiveTimedOut(_ asking: Asking) {
         if case .body = asking.state { return refuse(Refusal(.timeout), isStorable: false) }
         goOn(asking, asking.catchUp.end())
     }
@@ -199,7 +199,7 @@ extension Connection {
     func endAsking(_ asking: Asking) {
         cancel(&asking.deadline)
         cancel(&asking.repetition)
-        leave(&asking.place, nil)
+        leave(&asking.permit, nil)
         if case .store = asking.state { loop.archive?.withdraw(loop: loop.index, id) }
     }
 }

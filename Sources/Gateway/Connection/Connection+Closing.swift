@@ -7,7 +7,7 @@ import Transport
 import WebSocket
 
 /// The close notice for all connections that are closed together.
-struct Farewell: Equatable, Sendable {
+struct CloseNotice: Equatable, Sendable {
     let code: CloseCode
     /// When clients reconnect, in milliseconds; each gets a random time of this range. Nil: the notice names no time.
     var retryMilliseconds: ClosedRange<Int>?
@@ -52,7 +52,7 @@ extension Connection {
         case .request(let reading):
             // On an idle connection the node writes nothing, because no request asks for it.
             if reading.parser.isInsideHead { refuseForClosing(code) } else { finishIdle() }
-        case .judging, .joining: refuseForClosing(code)
+        case .awaitingToken, .joining: refuseForClosing(code)
         case .polling(let polling):
             guard code == .restart else { return refuseForClosing(code) }
             polling.keepsAlive = false
@@ -122,7 +122,7 @@ extension Connection {
         case .open(let open): open.identity
         case .polling(let polling): polling.identity
         case .asking(let asking): asking.identity
-        case .request, .judging, .answering, .ending: nil
+        case .request, .awaitingToken, .answering, .ending: nil
         }
     }
 
@@ -138,7 +138,7 @@ extension Connection {
         case (.open, _): close(.revoked)
         case (.joining, _): refuse(Refusal(why))
         case (.polling, _), (.asking, _): refuse(Refusal(why), isStorable: false)
-        case (.request, _), (.judging, _), (.answering, _), (.ending, _): break
+        case (.request, _), (.awaitingToken, _), (.answering, _), (.ending, _): break
         }
     }
 
@@ -146,7 +146,7 @@ extension Connection {
     var isEstablished: Bool {
         switch phase {
         case .open, .polling, .asking: true
-        case .request, .judging, .joining, .answering, .ending: false
+        case .request, .awaitingToken, .joining, .answering, .ending: false
         }
     }
 
@@ -158,7 +158,7 @@ extension Connection {
             switch phase {
             case .open(let open): (open.stream.account, nil, open.session != nil)
             case .ending(let ending): (ending.account, ending.close, ending.session != nil)
-            case .request, .judging, .joining, .polling, .asking, .answering: (nil, nil, false)
+            case .request, .awaitingToken, .joining, .polling, .asking, .answering: (nil, nil, false)
             }
         guard let account else {
             if case .tls(let failure) = reason {

@@ -16,31 +16,31 @@ extension Connection {
         switch phase {
         case .request(let reading):
             cancel(&reading.deadline)
-            leave(&reading.place, nil)
+            leave(&reading.permit, nil)
             endRest(reading)
             if exchange(&reading.isLateRefusal, with: false) { loop.lateRefusals -= 1 }
-        case .judging(let judging):
-            cancel(&judging.deadline)
-            leave(&judging.place, nil)
+        case .awaitingToken(let awaiting):
+            cancel(&awaiting.deadline)
+            leave(&awaiting.permit, nil)
         case .joining(let joining):
             joining.stream.end()
-            leave(&joining.place, joining.stream.account)
+            leave(&joining.permit, joining.stream.account)
         case .open(let open):
             let unsent = open.stream.end()
-            leave(&open.place, open.stream.account)
+            leave(&open.permit, open.stream.account)
             cancel(&open.wake)
             if let token = open.token { cancel(&token.end) }
             cancel(&open.heartbeat.timer)
             return Departing(facts: unsent, kind: open.kind)
         case .polling(let polling):
             polling.poll.end()
-            leave(&polling.place, polling.poll.account)
+            leave(&polling.permit, polling.poll.account)
             endWait(polling, CloseLabel.cut)
             cancel(&polling.wake)
         case .asking(let asking): endAsking(asking)
         case .answering(let answering):
             cancel(&answering.deadline)
-            leave(&answering.place, answering.identity?.account)
+            leave(&answering.permit, answering.identity?.account)
             if let facts = answering.facts { return Departing(facts: [facts], kind: .sync) }
         case .ending(let ending): cancel(&ending.deadline)
         }
@@ -94,7 +94,7 @@ extension Connection {
                 return false
             }
             peerHasFinished = true
-        case .judging, .joining, .answering: peerHasFinished = true
+        case .awaitingToken, .joining, .answering: peerHasFinished = true
         case .request, .ending: return false
         }
         return true

@@ -63,15 +63,15 @@ extension Connection {
         guard loop.admission.verifier.stillVouches(for: open.identity) else { return close(.tokenExpired) }
         // Its stream ends within the window.
         if loop.admission.readiness.refusesRequests, let kept = open.token { return awaitServer(open, kept) }
-        loop.judging.post(
-            JudgingRequest(
+        loop.lookups.post(
+            TokenLookupRequest(
                 question: .introspection(token: token), loop: loop.index, connection: id, recheck: recheck.number))
     }
 
     /// The server has answered, or could not be asked.
-    func tokenRechecked(_ open: OpenStream, _ finding: JudgingFinding, number: UInt32) {
+    func tokenRechecked(_ open: OpenStream, _ finding: TokenLookupResult, number: UInt32) {
         guard let token = open.token, token.recheck?.number == number else { return }
-        guard case .judged(let verdict) = finding else { return close(.tokenExpired) }
+        guard case .checked(let verdict) = finding else { return close(.tokenExpired) }
         switch verdict {
         case .success(let identity) where identity.account == open.stream.account:
             // A revocation may name something that only this answer contains.

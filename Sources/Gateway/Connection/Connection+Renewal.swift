@@ -42,7 +42,7 @@ extension Connection {
     /// What was asked about a token of this stream was found out.
     ///
     /// - Parameter recheck: above 0, it is the one with which the stream goes on, not one that its client has sent.
-    func tokenJudged(_ open: OpenStream, _ finding: JudgingFinding, recheck: UInt32) {
+    func tokenChecked(_ open: OpenStream, _ finding: TokenLookupResult, recheck: UInt32) {
         if recheck > 0 { return tokenRechecked(open, finding, number: recheck) }
         if let token = open.token, token.sent.isAsked { decideTokens(open, token, finding) }
     }
@@ -50,13 +50,13 @@ extension Connection {
     /// Decides the tokens that have come, one after the other, up to one that another server has to be asked about.
     ///
     /// - Parameter finding: what was found out about the first of them.
-    private func decideTokens(_ open: OpenStream, _ token: StreamToken, _ finding: JudgingFinding? = nil) {
+    private func decideTokens(_ open: OpenStream, _ token: StreamToken, _ finding: TokenLookupResult? = nil) {
         var finding = finding
         while let sent = token.sent.current {
             let renewal = decide(sent, open, finding.take())
             if case .ask(let question) = renewal, !loop.admission.readiness.refusesRequests {
                 token.sent.asks()
-                loop.judging.post(JudgingRequest(question: question, loop: loop.index, connection: id))
+                loop.lookups.post(TokenLookupRequest(question: question, loop: loop.index, connection: id))
                 return
             }
             token.sent.decided()
@@ -65,9 +65,9 @@ extension Connection {
         }
     }
 
-    private func decide(_ sent: SentToken, _ open: OpenStream, _ finding: JudgingFinding?) -> TokenRenewal {
+    private func decide(_ sent: SentToken, _ open: OpenStream, _ finding: TokenLookupResult?) -> TokenRenewal {
         let account = open.stream.account
-        if case .judged(let verdict) = finding { return TokenRenewal.decide(verdict, account: account) }
+        if case .checked(let verdict) = finding { return TokenRenewal.decide(verdict, account: account) }
         return TokenRenewal.decide(
             sent, account: account, verifier: loop.admission.verifier, now: loop.epochSeconds(),
             isAsked: finding != nil)
@@ -83,7 +83,7 @@ extension Connection {
     /// at its limit: then the stream has been closed.
     func goOn(as identity: Identity, _ open: OpenStream) -> Bool {
         let account = open.stream.account
-        if let limit = loop.places.move(&open.place, of: account, to: identity.subject) {
+        if let limit = loop.quota.move(&open.permit, of: account, to: identity.subject) {
             loop.log.sentTooMuch("\(limit)", account.text, client, now: loop.eventLoop.now)
             close(.tooMuch)
             return false
@@ -107,7 +107,7 @@ extension Connection {
                 return revoke(why)
             }
             guard goOn(as: identity, open) else { return }
-            open.stream.tokenTaken(
+            open.stream.tokenAccepted(
                 endsAt: identity.isOpenEnded ? nil : identity.expiresAt, loop.eventLoop.now)
             // Of the same token once more, or one that ends with it, its client knows.
             let isWatched = open.token?.watch?.expiresAt == identity.expiresAt && open.token?.recheck == nil

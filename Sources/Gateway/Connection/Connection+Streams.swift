@@ -7,11 +7,11 @@ import WebSocket
 
 /// A connection with a stream on it: its head and its frames.
 extension Connection {
-    func join(_ admitted: Admission.Admitted, _ early: EarlyBytes, _ place: consuming Place?) {
+    func join(_ admitted: Admission.Admitted, _ early: EarlyBytes, _ permit: consuming ConnectionPermit?) {
         guard let (parameters, form) = admitted.liveRequest else { preconditionFailure("a stream without a form") }
         let stream = LiveStream(
             parameters, form: form, account: admitted.identity.account, port: self, fanOut: loop.fanOut)
-        let joining = Joining(admitted, stream, place)
+        let joining = Joining(admitted, stream, permit)
         joining.early = early
         phase = .joining(joining)
         stream.begin(since: parameters.since)
@@ -160,7 +160,7 @@ extension Connection: SubscriberPort {
         case .polling(let polling):
             cancel(&polling.wake)
             polling.wake = loop.eventLoop.schedule(at: time, self, Alarm.wake.rawValue)
-        case .request, .judging, .joining, .asking, .answering, .ending:
+        case .request, .awaitingToken, .joining, .asking, .answering, .ending:
             preconditionFailure("a wish of a subscriber that has ended")
         }
     }
@@ -169,7 +169,7 @@ extension Connection: SubscriberPort {
         guard case .joining(let joining) = phase else { preconditionFailure("a stream begins that has not joined") }
         let identity = joining.admitted.identity
         let open = OpenStream(
-            identity, joining.stream, writeHead(joining.admitted), joining.place.take(), at: loop.eventLoop.now)
+            identity, joining.stream, writeHead(joining.admitted), joining.permit.take(), at: loop.eventLoop.now)
         // A stream has no further head.
         answerFields = []
         phase = .open(open)

@@ -6,7 +6,7 @@ import Tokens
 extension Connection {
     func poll(
         _ parameters: SyncParameters, _ identity: Identity, keepsAlive: Bool, _ early: EarlyBytes,
-        _ place: consuming Place?
+        _ permit: consuming ConnectionPermit?
     ) {
         let tokenMilliseconds = identity.expiresAt.map { loop.milliseconds(until: $0) } ?? .max
         let poll = Poll(
@@ -15,7 +15,7 @@ extension Connection {
         phase = .polling(
             Polling(
                 identity, poll, at: loop.eventLoop.now, keepsAlive: keepsAlive, early: early,
-                isCounted: parameters.mayWait, place))
+                isCounted: parameters.mayWait, permit))
         // While it waits its end should be noticed.
         if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
         poll.begin()
@@ -49,7 +49,7 @@ extension Connection {
             loop.log.refused(refusal.code.rawValue, refusal.status, client, now: loop.eventLoop.now)
         } else {
             loop.count(refusal, client)
-            if let identity { loop.places.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now) }
+            if let identity { loop.quota.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now) }
         }
         endPoll(nil, [], isRefusal: refusal.code != .resync) {
             SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields)
@@ -65,10 +65,10 @@ extension Connection {
         let answering = Answering(
             facts, keepsAlive: polling.keepsAlive, early: polling.early, isRefusal: isRefusal, of: polling.identity)
         if polling.isCounted {
-            answering.place = polling.place.take()
-            answering.hasPlace = true
+            answering.permit = polling.permit.take()
+            answering.hasPermit = true
         } else {
-            leave(&polling.place, polling.poll.account)
+            leave(&polling.permit, polling.poll.account)
         }
         beginAnswer(head(polling.keepsAlive), body, answering)
     }
@@ -95,16 +95,16 @@ extension Connection {
     /// The kernel has not accepted all of an answer: from now on it counts as a connection of its client, as a wait does.
     /// Otherwise one token could have answers made for thousands of connections that do not read.
     func answerStays(_ answering: Answering) {
-        guard !answering.hasPlace, let identity = answering.identity else { return }
-        if let limit = loop.places.enter(
-            identity.account, subject: identity.subject, address: addressKey, &answering.place)
+        guard !answering.hasPermit, let identity = answering.identity else { return }
+        if let limit = loop.quota.enter(
+            identity.account, subject: identity.subject, address: addressKey, &answering.permit)
         {
-            leave(&answering.place, nil)
+            leave(&answering.permit, nil)
             loop.log.limited(limit, identity, client, now: loop.eventLoop.now)
             transport?.close(afterFlush: false)
             return
         }
-        answering.hasPlace = true
+        answering.hasPermit = true
     }
 
     func answerWasNotTaken() {

@@ -67,7 +67,7 @@ final class Connection {
             preconditionFailure("a server's transport was refused: \(error)")
         }
         self.transport = transport
-        reckonAge()
+        applyMaximumAge()
         transport.start(self)
         if let limit { refuseArrival(limit) }
     }
@@ -94,7 +94,7 @@ final class Connection {
         case .joining(let joining): .stream(joining.stream)
         case .open(let open): .stream(open.stream)
         case .polling(let polling): .poll(polling.poll)
-        case .request, .judging, .asking, .answering, .ending: nil
+        case .request, .awaitingToken, .asking, .answering, .ending: nil
         }
     }
 
@@ -130,7 +130,7 @@ final class Connection {
     func refuse(
         _ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true, origin: [UInt8]? = nil
     ) {
-        if let identity { loop.places.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now) }
+        if let identity { loop.quota.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now) }
         if case .polling(let polling) = phase { endWait(polling, CloseLabel.answered) }
         loop.count(refusal, origin: origin, client)
         finish(
@@ -192,12 +192,12 @@ extension Connection: TimerTarget {
         case (.deadline, .request(let reading)):
             reading.deadline = nil
             requestTimedOut(reading)
-        case (.deadline, .judging(let judging)):
-            judging.deadline = nil
-            judgingTookTooLong()
+        case (.deadline, .awaitingToken(let awaiting)):
+            awaiting.deadline = nil
+            tokenLookupTimedOut()
         case (.deadline, .asking(let asking)):
             asking.deadline = nil
-            askingTookTooLong(asking)
+            archiveTimedOut(asking)
         case (.wake, .asking(let asking)): askAgain(asking)
         case (.deadline, .answering(let answering)):
             answering.deadline = nil
@@ -230,9 +230,9 @@ extension Connection: TransportOwner {
             if let session = open.session { receiveFrames(bytes, session) } else { countStray(bytes.count, open) }
         case .ending(let ending): if let session = ending.session { receiveFrames(bytes, session) }
         case .request(let reading): receiveRequest(bytes, reading)
-        case .judging(let judging):
-            judging.early.append(bytes)
-            if judging.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
+        case .awaitingToken(let awaiting):
+            awaiting.early.append(bytes)
+            if awaiting.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
         case .joining(let joining):
             joining.early.append(bytes)
             // A client that has no head of the answer yet sends little. To pause for every client would be two system calls a
@@ -262,7 +262,7 @@ extension Connection: TransportOwner {
             endPhase()
             awaitNextRequest(answering)
         case .ending(let ending): haveLeft(&ending.departing)
-        case .request, .judging, .joining, .polling, .asking: break
+        case .request, .awaitingToken, .joining, .polling, .asking: break
         }
     }
 
@@ -271,7 +271,7 @@ extension Connection: TransportOwner {
         switch phase {
         case .open(let open): open.stream.blocked(now: loop.eventLoop.now)
         case .answering(let answering): answerStays(answering)
-        case .request, .judging, .joining, .polling, .asking, .ending: break
+        case .request, .awaitingToken, .joining, .polling, .asking, .ending: break
         }
     }
 

@@ -41,7 +41,7 @@ extension ConnectionLoop {
 
     func count(_ limit: ConnectionLimit, _ identity: Identity?, _ client: ClientAddress) {
         counters.refusals[limit.refusal.code.rawValue, default: 0] += 1
-        if let identity { places.rates.note(identity.account, isRefused: true, now: eventLoop.now) }
+        if let identity { quota.rates.note(identity.account, isRefused: true, now: eventLoop.now) }
         log.limited(limit, identity, client, now: eventLoop.now)
     }
 }

@@ -95,7 +95,7 @@ extension Connection {
         case .open(let open): (open.stream.account, open.identity.subject)
         case .polling(let polling): (polling.poll.account, polling.identity.subject)
         case .asking(let asking): (asking.identity.account, asking.identity.subject)
-        case .request, .judging, .answering, .ending: nil
+        case .request, .awaitingToken, .answering, .ending: nil
         }
     }
 
@@ -116,7 +116,7 @@ extension Connection {
                 peer: "\(client)",
                 kind: .sync, milliseconds: now - min(now, polling.since), behindMilliseconds: 0, deliveries: 0,
                 sentBytes: transport?.sentBytes ?? 0)
-        case .request, .judging, .joining, .polling, .asking, .answering, .ending: return nil
+        case .request, .awaitingToken, .joining, .polling, .asking, .answering, .ending: return nil
         }
     }
 }

@@ -9,9 +9,9 @@ extension ConnectionLoop {
         /// Whether another walk follows, for what was requested meanwhile.
         var isOwed = false
         /// The close notice with which the visited connections are closed.
-        var farewell: Farewell?
+        var closeNotice: CloseNotice?
         /// Whether the age of the visited connections is counted again.
-        var reckonsAges = false
+        var appliesMaximumAges = false
     }
 
     /// Visits all connections from the next tick on, once for all requests of one tick: a reset comes in as many messages as
@@ -37,8 +37,8 @@ extension ConnectionLoop {
             walk.next = nil
             beginExpulsions()
             guard exchange(&walk.isOwed, with: false) else {
-                walk.farewell = nil
-                walk.reckonsAges = false
+                walk.closeNotice = nil
+                walk.appliesMaximumAges = false
                 return fanOut.forgetResets()
             }
             return visitAllConnections()
@@ -48,12 +48,12 @@ extension ConnectionLoop {
     }
 
     private func settle(_ connection: Connection) {
-        if walk.reckonsAges { connection.reckonAge() }
-        if let farewell = walk.farewell {
-            return connection.close(farewell.code, retryMilliseconds: farewell.randomRetry(&spread))
+        if walk.appliesMaximumAges { connection.applyMaximumAge() }
+        if let closeNotice = walk.closeNotice {
+            return connection.close(closeNotice.code, retryMilliseconds: closeNotice.randomRetry(&spread))
         }
         if let identity = connection.identity, let refusal = admission.refusal(of: identity) {
-            guard refusal.isOfEverybody, connection.isEstablished else { return connection.revoke(refusal) }
+            guard refusal.concernsAllTokens, connection.isEstablished else { return connection.revoke(refusal) }
             expulsions.add(connection.id)
         }
         connection.subscription?.settle(now: eventLoop.now)
@@ -61,15 +61,15 @@ extension ConnectionLoop {
 
     /// Closes every connection; their ends follow within the close timeout. No client may be admitted any more: connections that
     /// come meanwhile are not closed.
-    func closeAll(_ farewell: Farewell) {
+    func closeAll(_ closeNotice: CloseNotice) {
         cancelDrain()
-        walk.farewell = farewell
+        walk.closeNotice = closeNotice
         visitAllConnections()
     }
 
     /// Another age is set.
-    func reckonAges() {
-        walk.reckonsAges = true
+    func applyMaximumAges() {
+        walk.appliesMaximumAges = true
         visitAllConnections()
     }
 

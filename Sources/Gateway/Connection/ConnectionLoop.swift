@@ -69,10 +69,10 @@ final class ConnectionLoop {
     let webSockets: WebSocketLoop
     let ingest: Mailbox<IngestMessage>
     /// The node's, of all loops.
-    let places: Places
-    let judging: Mailbox<JudgingRequest>
+    let quota: ConnectionQuota
+    let lookups: Mailbox<TokenLookupRequest>
     /// Nil: there is no archive.
-    let archive: ArchiveDesk?
+    let archive: ArchiveRequests?
     /// Without what the fan-out counts: see ``totals``.
     var counters = LoopCounters()
     /// What a session made of the bytes at hand; kept between calls for its memory alone.
@@ -96,8 +96,9 @@ final class ConnectionLoop {
 
     init(
         eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, log: ConnectionLog,
-        ingest: Mailbox<IngestMessage>, judging: Mailbox<JudgingRequest>, places: Places, backlog: LoopBacklog,
-        topics: [String], archive: ArchiveDesk? = nil
+        ingest: Mailbox<IngestMessage>, lookups: Mailbox<TokenLookupRequest>, quota: ConnectionQuota,
+        backlog: LoopBacklog,
+        topics: [String], archive: ArchiveRequests? = nil
     ) {
         self.eventLoop = eventLoop
         self.index = index
@@ -106,8 +107,8 @@ final class ConnectionLoop {
         self.log = log
         logger = log.logger
         self.ingest = ingest
-        self.places = places
-        self.judging = judging
+        self.quota = quota
+        self.lookups = lookups
         self.archive = archive
         self.backlog = backlog
         fanOut = LoopFanOut(policy: policy.streams, topics: topics)
@@ -125,7 +126,7 @@ final class ConnectionLoop {
         let setsAge = policy.maximumAgeMilliseconds != self.policy.maximumAgeMilliseconds
         self.policy = policy
         self.admission = admission
-        if setsAge { reckonAges() }
+        if setsAge { applyMaximumAges() }
         fanOut.policy = policy.streams
         transports.limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         webSockets.limits = policy.webSocketLimits

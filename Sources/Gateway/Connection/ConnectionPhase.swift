@@ -10,7 +10,7 @@ import WebSocket
 extension Connection {
     enum Phase {
         case request(RequestReading)
-        case judging(Judging)
+        case awaitingToken(AwaitingToken)
         case joining(Joining)
         case open(OpenStream)
         case polling(Polling)
@@ -30,7 +30,7 @@ extension Connection {
         /// The user that an idle connection counts for; nil: none.
         var idleSubject: SubjectKey?
         /// Until the first answer of the connection.
-        var place: Place?
+        var permit: ConnectionPermit?
         /// The first request of a plain connection has not begun.
         var owesHandshake = false
         /// The node has had more handshakes than it may, or the address more connections: the request is refused once it is
@@ -48,12 +48,12 @@ extension Connection {
         let stream: LiveStream<Connection>
         /// What followed the request.
         var early = EarlyBytes()
-        var place: Place?
+        var permit: ConnectionPermit?
 
-        init(_ admitted: Admission.Admitted, _ stream: LiveStream<Connection>, _ place: consuming Place?) {
+        init(_ admitted: Admission.Admitted, _ stream: LiveStream<Connection>, _ permit: consuming ConnectionPermit?) {
             self.admitted = admitted
             self.stream = stream
-            self.place = place
+            self.permit = permit
         }
     }
 
@@ -69,7 +69,7 @@ extension Connection {
         var wake: Timer?
         /// Nil while the token has no end and its client has sent no other one: see ``keptToken``.
         private(set) var token: StreamToken?
-        var place: Place?
+        var permit: ConnectionPermit?
         /// What came behind an event stream's request, in bytes: see ``ConnectionLoop/maximumStrayBytes``.
         var strayBytes: UInt32 = 0
         /// Monotonic, in milliseconds.
@@ -77,12 +77,12 @@ extension Connection {
 
         init(
             _ identity: Identity, _ stream: LiveStream<Connection>, _ session: WebSocketSession?,
-            _ place: consuming Place?, at now: UInt64
+            _ permit: consuming ConnectionPermit?, at now: UInt64
         ) {
             self.identity = identity
             self.stream = stream
             self.session = session
-            self.place = place
+            self.permit = permit
             since = now
         }
 
@@ -107,7 +107,7 @@ extension Connection {
         var early: EarlyBytes
         var wake: Timer?
         /// The permit of a poll that may wait, or of the connection's first request.
-        var place: Place?
+        var permit: ConnectionPermit?
         /// The permit is that of a wait.
         let isCounted: Bool
         /// It was admitted, and counts as open until it is answered or gone.
@@ -117,7 +117,7 @@ extension Connection {
 
         init(
             _ identity: Identity, _ poll: Poll<Connection>, at now: UInt64, keepsAlive: Bool, early: EarlyBytes,
-            isCounted: Bool, _ place: consuming Place?
+            isCounted: Bool, _ permit: consuming ConnectionPermit?
         ) {
             self.isCounted = isCounted
             self.identity = identity
@@ -125,7 +125,7 @@ extension Connection {
             since = now
             self.keepsAlive = keepsAlive
             self.early = early
-            self.place = place
+            self.permit = permit
         }
     }
 
@@ -142,8 +142,8 @@ extension Connection {
         /// Whose answer it is; nil where no client was admitted.
         let identity: Identity?
         /// The permit of a wait, until its answer has left; also of every other answer that the kernel did not accept at once.
-        var place: Place?
-        var hasPlace = false
+        var permit: ConnectionPermit?
+        var hasPermit = false
 
         init(
             _ facts: DeliveryFacts?, keepsAlive: Bool, early: EarlyBytes, isRefusal: Bool = false,

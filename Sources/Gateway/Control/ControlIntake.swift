@@ -43,7 +43,7 @@ final class ControlIntake {
     func take(_ record: borrowing Record, now: UInt64) {
         if !losses.isEmpty {
             let present = revocations.present
-            revokeEverybody(losses.end(record.partition, timestamp: record.timestamp, present: present))
+            revokeAllTokens(losses.end(record.partition, timestamp: record.timestamp, present: present))
         }
         do throws(ControlRecord.Problem) {
             switch try read(record) {
@@ -158,13 +158,13 @@ final class ControlIntake {
     /// Ends losses after which no record has come: all of them before any client is admitted, else those that were waited for.
     func endOverdueLosses(now: UInt64) {
         guard !losses.isEmpty else { return }
-        revokeEverybody(losses.endOverdue(now, all: !isLoaded, present: revocations.present))
+        revokeAllTokens(losses.endOverdue(now, all: !isLoaded, present: revocations.present))
     }
 
     /// Something may have been revoked that can no longer be read: nobody knows who was meant, so it counts for all tokens.
     ///
     /// - Parameter before: seconds since 1970; nil: nothing was lost.
-    private func revokeEverybody(_ before: Int64?) {
+    private func revokeAllTokens(_ before: Int64?) {
         guard let before else { return }
         guard revocations.lose(before: before) else {
             logger.notice("lost control records are older than control.retention; ignoring them")

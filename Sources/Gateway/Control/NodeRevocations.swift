@@ -17,7 +17,7 @@ final class NodeRevocations: Sendable {
         /// What is kept now.
         var kept = 0
         /// The second since 1970 from which on the tokens of all clients are good, by cause.
-        var everybody: [Revocations.Cause: Int64] = [:]
+        var allTokens: [Revocations.Cause: Int64] = [:]
     }
 
     /// For so long after the moment from which on tokens are good, no client is asked to fetch one: the issuer's clock may be
@@ -64,7 +64,7 @@ final class NodeRevocations: Sendable {
         switch state.withLock({ $0.revocations.ground(against: identity, now: Self.now) }) {
         case nil: return nil
         case .meant: return .revoked
-        case .everybody(let before):
+        case .allTokens(let before):
             guard identity.issuedAt != nil else { return .undated }
             let isSettled = Self.millisecondsUntilSettled(before, wall: wallClock()) == 0
             return isSettled ? .olderThanRevoked : .unsettled
@@ -81,7 +81,7 @@ final class NodeRevocations: Sendable {
 
     /// The same for revocations that count for all tokens, no longer than ``maximumSettlingMilliseconds``.
     var millisecondsUntilSettled: UInt64 {
-        let latest = counts.everybody.values.max()
+        let latest = counts.allTokens.values.max()
         let wait = latest.map { Self.millisecondsUntilSettled($0, wall: wallClock()) } ?? 0
         return min(wait, Self.maximumSettlingMilliseconds)
     }
@@ -97,7 +97,7 @@ final class NodeRevocations: Sendable {
     /// back: since the loss, or since the start. This node cannot know which of its times was right. Nil: it is near.
     var timeOutOfReach: Int64? {
         guard !isEmpty.load(ordering: .acquiring) else { return nil }
-        return counts.everybody[.lost].flatMap {
+        return counts.allTokens[.lost].flatMap {
             Self.millisecondsUntilSettled($0, wall: wallClock()) > Self.maximumSettlingMilliseconds ? $0 : nil
         }
     }
@@ -141,7 +141,7 @@ final class NodeRevocations: Sendable {
             var counts = $0.counts
             counts.kept = $0.revocations.count
             for cause in Revocations.Cause.allCases {
-                counts.everybody[cause] = $0.revocations.everybody(for: cause, now: Self.now)
+                counts.allTokens[cause] = $0.revocations.allTokens(for: cause, now: Self.now)
             }
             return counts
         }

@@ -127,7 +127,7 @@ final class Ingest {
             if let tap { tap.skip(partition, offset: offset, stamp: timestamp) }
             skipped.count(
                 reason, why: why,
-                place: RecordPlace(topic: record.topic, partition: partition.number, offset: offset), now: now)
+                position: RecordPosition(topic: record.topic, partition: partition.number, offset: offset), now: now)
         }
     }
 

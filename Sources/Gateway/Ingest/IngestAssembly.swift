@@ -20,7 +20,7 @@ struct IngestAssembly: Sendable {
     let failure: @Sendable (GatewayError) -> Void
 
     /// Only on the ingest loop. Returns the error, or nil.
-    func open(_ desk: IngestDesk) -> GatewayError? {
+    func open(_ requests: IngestRequests) -> GatewayError? {
         let consumer: Consumer
         do throws(KafkaError) {
             var settings = settings
@@ -37,7 +37,7 @@ struct IngestAssembly: Sendable {
                 consumer: consumer, ingest: ingest, mapping: mapping,
                 epochNumber: epochNumber, readiness: readiness, logger: logger.named("kafka"), loop: loop,
                 probeLoop: probeLoop, ready: ready, failed: { [failure] in failure(.kafkaFatal($0)) })
-            desk.open(ingest, source)
+            requests.open(ingest, source)
             try source.start()
         } catch {
             return .system(error)

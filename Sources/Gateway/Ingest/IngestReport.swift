@@ -30,7 +30,7 @@ struct AccountConnections: Sendable {
 
 /// Questions of the administration. The time of an answer does not depend on how much a node holds: a caller that wants all of
 /// something asks for one slice after the other.
-extension IngestDesk {
+extension IngestRequests {
     /// Partitions, or slots of accounts, of one slice: less than a millisecond.
     static let reportSlice = 1_024
 

@@ -2,7 +2,7 @@ import LiveUpdates
 import Logging
 
 /// The position of a record.
-package struct RecordPlace: Sendable {
+package struct RecordPosition: Sendable {
     let topic: String
     let partition: Int32
     let offset: Int64
@@ -19,7 +19,7 @@ final class SkipLog {
     }
 
     /// `now` is monotonic, in milliseconds.
-    func count(_ reason: SkipReason, why: SkipCause, place: RecordPlace, now: UInt64) {
+    func count(_ reason: SkipReason, why: SkipCause, position: RecordPosition, now: UInt64) {
         counts[reason, default: 0] += 1
         // Records that a preset or the operator leaves out are no error.
         let level: LogLevel = reason.isExpected ? .debug : .warning
@@ -27,8 +27,8 @@ final class SkipLog {
         logger.log(
             level, "record skipped",
             [
-                .reason: .text(reason.rawValue), .cause: .text("\(why)"), .topic: .text(place.topic),
-                .partition: .number(Int(place.partition)), .offset: .number(Int(place.offset)),
+                .reason: .text(reason.rawValue), .cause: .text("\(why)"), .topic: .text(position.topic),
+                .partition: .number(Int(position.partition)), .offset: .number(Int(position.offset)),
                 .advice: reason.isExpected
                     ? .absent : "try livegate map with this record; then mend events, or who wrote it",
                 .suppressed: passed.suppressed,

@@ -48,7 +48,7 @@ package struct ConnectCheck {
         ports()
     }
 
-    private func say(_ key: String, _ text: String, isGood: Bool) { report(Line(key, text, isGood: isGood)) }
+    private func add(_ key: String, _ text: String, isGood: Bool) { report(Line(key, text, isGood: isGood)) }
 
     // MARK: - Kafka
 
@@ -59,11 +59,11 @@ package struct ConnectCheck {
             check = try ClusterCheck(
                 brokers: settings.kafka.brokers, properties: settings.kafka.settings.map { ($0.name, $0.value) })
         } catch {
-            return say(SettingsTable.path(of: \.kafka.settings), "\(error)", isGood: false)
+            return add(SettingsTable.path(of: \.kafka.settings), "\(error)", isGood: false)
         }
         let (addresses, why) = check.brokers()
-        guard let addresses else { return say(key, why ?? "no broker answers", isGood: false) }
-        say(key, "\(addresses.count) answer: \(addresses.joined(separator: ", "))", isGood: true)
+        guard let addresses else { return add(key, why ?? "no broker answers", isGood: false) }
+        add(key, "\(addresses.count) answer: \(addresses.joined(separator: ", "))", isGood: true)
         for topic in settings.kafka.topics {
             report(Self.line(SettingsTable.path(of: \.kafka.topics), topic, check.topic(topic)))
         }
@@ -114,7 +114,7 @@ package struct ConnectCheck {
         do throws(FetchError) {
             fetcher = try Fetcher()
         } catch {
-            return say("auth", "\(error)", isGood: false)
+            return add("auth", "\(error)", isGood: false)
         }
         defer { fetcher.stop() }
         for source in sources {
@@ -124,11 +124,11 @@ package struct ConnectCheck {
             report(Self.line(source, await Self.answer(fetcher, request)))
         }
         guard let introspection else { return }
-        let request = IntrospectionDesk.request(introspection, Array("livegate-check".utf8))
+        let request = IntrospectionLookup.request(introspection, Array("livegate-check".utf8))
         let key = SettingsTable.path(of: \.auth.introspection.url)
         switch await Self.answer(fetcher, request) {
-        case .success: say(key, "\(introspection.url) answers", isGood: true)
-        case .failure(let error): say(key, "\(introspection.url): \(error)", isGood: false)
+        case .success: add(key, "\(introspection.url) answers", isGood: true)
+        case .failure(let error): add(key, "\(introspection.url): \(error)", isGood: false)
         }
     }
 
@@ -165,12 +165,12 @@ package struct ConnectCheck {
         do {
             let version = try session.run { $0.serverVersion }
             guard version >= Self.minimumServerVersion else {
-                return say(key, "the server is older than PostgreSQL 15: \(version)", isGood: false)
+                return add(key, "the server is older than PostgreSQL 15: \(version)", isGood: false)
             }
-            say(key, "PostgreSQL \(version / 10_000) lets us in", isGood: true)
+            add(key, "PostgreSQL \(version / 10_000) lets us in", isGood: true)
         } catch {
             let text = "\(error)"
-            say(key, text + (ArchiveReport.connectionAdvice(text).map { ": \($0)" } ?? ""), isGood: false)
+            add(key, text + (ArchiveReport.connectionAdvice(text).map { ": \($0)" } ?? ""), isGood: false)
         }
     }
 
@@ -183,9 +183,9 @@ package struct ConnectCheck {
             if case .unix = address { continue }
             do throws(ReactorError) {
                 _ = try ListeningSocket.open(address)
-                say(key, "\(address) is free", isGood: true)
+                add(key, "\(address) is free", isGood: true)
             } catch {
-                say(key, "\(error)", isGood: false)
+                add(key, "\(error)", isGood: false)
             }
         }
     }

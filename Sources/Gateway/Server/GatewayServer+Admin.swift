@@ -7,22 +7,22 @@ import Synchronization
 extension GatewayServer {
     /// Makes the administration, and listens. `connections` and ingest exist by now.
     func listenForAdministration(on loop: EventLoop) async throws(GatewayError) {
-        guard parts.servesAdmin, let desk else { return }
+        guard parts.servesAdmin, let requests else { return }
         let socket = try open(parts.settings.admin, count: 1)[0]
         let (connectionLoops, readiness, logger) = (connectionLoops, readiness, logger.named("admin"))
-        let places = places
+        let quota = quota
         let rules = parts.administrationRules
         let control = NodeControl(
             drain: { [weak self] window in await self?.drain(window: window) },
             undrain: { [weak self] in await self?.undrain() ?? false })
-        let counted = { @Sendable [reloads, judgingCounters, revocations, archive] in
-            var counts = OtherCounts(reloads.counts, judgingCounters, revocations.counts)
+        let counted = { @Sendable [reloads, lookupCounters, revocations, archive] in
+            var counts = OtherCounts(reloads.counts, lookupCounters, revocations.counts)
             counts.archive = archive?.counters.counts(now: EventLoop.microseconds / 1000)
             return counts
         }
         let administration = await loop.perform {
             let administration = Administration(
-                loop: loop, connectionLoops: connectionLoops, desk: desk, places: places, rules: rules,
+                loop: loop, connectionLoops: connectionLoops, requests: requests, quota: quota, rules: rules,
                 readiness: readiness, control: control, others: counted, logger: logger)
             administration.begin()
             return administration
@@ -51,19 +51,19 @@ extension GatewayServer.Parts {
 
 extension OtherCounts {
     fileprivate init(
-        _ reloads: ReloadRecord.Counts, _ judging: JudgingCounters, _ control: NodeRevocations.Counts
+        _ reloads: ReloadRecord.Counts, _ lookups: TokenLookupCounters, _ control: NodeRevocations.Counts
     ) {
         reloadsOK = Int(reloads.succeeded)
         reloadsFailed = Int(reloads.failed)
         lastReloadFailed = reloads.problem != nil
-        keyFetchesOK = judging.keyFetchesOK.load(ordering: .relaxed)
-        keyFetchesFailed = judging.keyFetchesFailed.load(ordering: .relaxed)
-        introspectionsActive = judging.introspectionsActive.load(ordering: .relaxed)
-        introspectionsInactive = judging.introspectionsInactive.load(ordering: .relaxed)
-        introspectionsFailed = judging.introspectionsFailed.load(ordering: .relaxed)
+        keyFetchesOK = lookups.keyFetchesOK.load(ordering: .relaxed)
+        keyFetchesFailed = lookups.keyFetchesFailed.load(ordering: .relaxed)
+        introspectionsActive = lookups.introspectionsActive.load(ordering: .relaxed)
+        introspectionsInactive = lookups.introspectionsInactive.load(ordering: .relaxed)
+        introspectionsFailed = lookups.introspectionsFailed.load(ordering: .relaxed)
         revocations = control.byKind
         controlRecordsRejected = control.rejected
         revocationsKept = control.kept
-        everybodyRevoked = control.everybody
+        allTokensRevoked = control.allTokens
     }
 }

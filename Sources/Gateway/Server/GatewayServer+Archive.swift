@@ -10,7 +10,7 @@ struct NodeArchive: Sendable {
     let access: ArchiveAccess
     let counters = ArchiveCounters()
     /// The connection loops send their questions here.
-    let desk: ArchiveDesk
+    let requests: ArchiveRequests
 
     /// - Parameter topics: as partitions number them.
     init(topics: [String]) {
@@ -18,9 +18,9 @@ struct NodeArchive: Sendable {
         self.intake = intake
         let access = ArchiveAccess(alarm: { intake.ring() })
         self.access = access
-        let desk = ArchiveDesk(topics: topics) { access.report($0, of: $1) }
-        self.desk = desk
-        access.follow { [weak desk] in desk?.use($0) }
+        let requests = ArchiveRequests(topics: topics) { access.report($0, of: $1) }
+        self.requests = requests
+        access.follow { [weak requests] in requests?.use($0) }
     }
 }
 
@@ -28,7 +28,7 @@ struct NodeArchive: Sendable {
 extension GatewayServer {
     /// The time that the archive has to store what was read last, and to close. Then the node ends without it, and the next
     /// start goes on there.
-    static let archiveFarewellMilliseconds: UInt64 = 1_000
+    static let archiveCloseMilliseconds: UInt64 = 1_000
 
     func openArchive() async throws(GatewayError) {
         guard let archive else { return }
@@ -53,7 +53,7 @@ extension GatewayServer {
         let feeder = ArchiveFeeder(
             settings, intake: archive.intake, access: archive.access, counters: archive.counters,
             readiness: readiness, logger: logger.named("archive"), asker: readers[0], reader: readers[1],
-            moved: { archive.desk.moved($0) }, failure: failure)
+            moved: { archive.requests.moved($0) }, failure: failure)
         self.feeder = feeder
         await feeder.start()
     }
@@ -66,6 +66,6 @@ extension GatewayServer {
             await feeder.stop()
             end.give(true)
         }
-        _ = await end.value(within: Self.archiveFarewellMilliseconds)
+        _ = await end.value(within: Self.archiveCloseMilliseconds)
     }
 }

@@ -6,7 +6,7 @@ import Tokens
 /// The reader of the control topic, where the settings name one.
 extension GatewayServer {
     /// Begins to read. The node is not ready before the topic was read back.
-    func openControl(_ ingest: LoopBound<IngestDesk>) async throws(GatewayError) {
+    func openControl(_ ingest: LoopBound<IngestRequests>) async throws(GatewayError) {
         guard let topic = parts.settings.control.topic else { return }
         let (loop, probeLoop) = try makeControlLoops()
         loops += [loop, probeLoop]
@@ -43,7 +43,7 @@ private struct ControlAssembly: Sendable {
     let loop: EventLoop
     let probeLoop: EventLoop
     let connections: [LoopBound<ConnectionLoop>]
-    let ingest: LoopBound<IngestDesk>
+    let ingest: LoopBound<IngestRequests>
     /// Nil: there is no archive.
     let intake: ArchiveIntake?
     let failure: @Sendable (GatewayError) -> Void

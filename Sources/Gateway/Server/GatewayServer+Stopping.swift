@@ -49,7 +49,7 @@ extension GatewayServer {
         case .cancelDrain:
             spreads += 1
             onLoops { $0.cancelDrain() }
-        case .closeAll(let farewell):
+        case .closeAll(let closeNotice):
             spreads += 1
             turnsAskedAt = Self.now
             turns = loops.map { loop in
@@ -57,7 +57,7 @@ extension GatewayServer {
                 loop.execute { turn.give(true) }
                 return turn
             }
-            onLoops { $0.closeAll(farewell) }
+            onLoops { $0.closeAll(closeNotice) }
         case .wait(let milliseconds): wait(milliseconds)
         case .stop: Task { await stop() }
         }
@@ -172,8 +172,8 @@ extension GatewayServer {
     private func stop() async {
         timer?.cancel()
         let totals = connectionLoops.map { $0.ask { $0.totals } }
-        let read = desk?.ask { $0.close() }
-        let judged = judgingDesk?.ask { $0.close() }
+        let read = requests?.ask { $0.close() }
+        let judged = tokenLookup?.ask { $0.close() }
         let revoked = control?.ask { $0.stop() }
         // It answers to the last, so that monitoring sees the end of the node. Connections end with their loop.
         let closed = adminListener?.ask { $0.close() }
@@ -182,9 +182,9 @@ extension GatewayServer {
             counters = counters + (await total.value(within: patience(with: connections.loop)) ?? LoopCounters())
         }
         var ingested: IngestCounters?
-        if let read, let desk { ingested = await read.value(within: patience(with: desk.loop)) ?? nil }
+        if let read, let requests { ingested = await read.value(within: patience(with: requests.loop)) ?? nil }
         await closeArchive()
-        if let judged, let judgingDesk { _ = await judged.value(within: patience(with: judgingDesk.loop)) }
+        if let judged, let tokenLookup { _ = await judged.value(within: patience(with: tokenLookup.loop)) }
         if let revoked, let control { _ = await revoked.value(within: patience(with: control.loop)) }
         if let closed, let adminListener { _ = await closed.value(within: patience(with: adminListener.loop)) }
         report(counters, ingested ?? IngestCounters())

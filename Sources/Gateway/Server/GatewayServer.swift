@@ -17,7 +17,7 @@ package actor GatewayServer {
     let logger: Logger
     let readiness: NodeReadiness
     /// Connected clients, of all loops together.
-    let places: Places
+    let quota: ConnectionQuota
     /// How many descriptors this process may open.
     private let descriptors: Int
     /// Of these, how many the node itself has: 0 until it is ready.
@@ -27,15 +27,15 @@ package actor GatewayServer {
     private let ready: @Sendable () -> Void
     let failure: @Sendable (GatewayError) -> Void
     private(set) var connectionLoops: [LoopBound<ConnectionLoop>] = []
-    private(set) var desk: LoopBound<IngestDesk>?
+    private(set) var requests: LoopBound<IngestRequests>?
     /// Nil where no control topic is read.
     var control: LoopBound<ControlSource>?
     /// Nil where there is no archive.
     let archive: NodeArchive?
     var feeder: ArchiveFeeder?
     /// Asks other servers about tokens.
-    private(set) var judgingDesk: LoopBound<JudgingDesk>?
-    let judgingCounters = JudgingCounters()
+    private(set) var tokenLookup: LoopBound<TokenLookup>?
+    let lookupCounters = TokenLookupCounters()
     /// The clients' listeners. That of the administration is closed last: probes are answered to the end.
     private(set) var listeners: [LoopBound<Listener>] = []
     var adminListener: LoopBound<Listener>?
@@ -75,7 +75,7 @@ package actor GatewayServer {
         self.failure = failure
         lifecycle = NodeLifecycle(NodeLifecycle.Times(parts.settings.lifecycle))
         descriptors = Int(clamping: (try? ProcessLimits.raiseDescriptorLimit()) ?? 1024)
-        places = Places(PlaceLimits(parts.settings.limits, descriptors: descriptors, own: 0))
+        quota = ConnectionQuota(QuotaLimits(parts.settings.limits, descriptors: descriptors, own: 0))
         readiness = NodeReadiness(
             graceMilliseconds: parts.settings.kafka.brokerGrace?.milliseconds,
             awaitsControl: parts.settings.control.topic != nil)
@@ -90,15 +90,16 @@ package actor GatewayServer {
     /// Listens and begins to read. Clients are refused with 503 until the node is ready.
     package func start() async throws(GatewayError) {
         let count = parts.settings.loops > 0 ? parts.settings.loops : ProcessLimits.usableCores
-        let (ingestLoop, probeLoop, adminLoop, judgingLoop, workers) = try makeLoops(count)
-        loops = [ingestLoop, probeLoop, judgingLoop] + workers + [adminLoop]
+        let (ingestLoop, probeLoop, adminLoop, lookupLoop, workers) = try makeLoops(count)
+        loops = [ingestLoop, probeLoop, lookupLoop] + workers + [adminLoop]
 
-        let (desk, ingestBox) = await ingestLoop.perform { () -> (LoopBound<IngestDesk>, Mailbox<IngestMessage>) in
-            let desk = LoopBound(IngestDesk(loop: ingestLoop), loop: ingestLoop)
-            return (desk, Mailbox(loop: ingestLoop) { desk.value.receive($0) })
+        let (requests, ingestBox) = await ingestLoop.perform {
+            () -> (LoopBound<IngestRequests>, Mailbox<IngestMessage>) in
+            let requests = LoopBound(IngestRequests(loop: ingestLoop), loop: ingestLoop)
+            return (requests, Mailbox(loop: ingestLoop) { requests.value.receive($0) })
         }
-        self.desk = desk
-        let outlets = await makeConnectionLoops(workers, ingest: ingestBox, judging: judgingLoop)
+        self.requests = requests
+        let outlets = await makeConnectionLoops(workers, ingest: ingestBox, lookup: lookupLoop)
         try await listen(workers)
         try await listenForAdministration(on: adminLoop)
         let assembly = IngestAssembly(
@@ -111,16 +112,16 @@ package actor GatewayServer {
                 ready()
                 Task { await self?.countOwnDescriptors() }
             }, failure: failure)
-        let problem = await ingestLoop.perform { assembly.open(desk.value) }
+        let problem = await ingestLoop.perform { assembly.open(requests.value) }
         if let problem { throw problem }
         try await openArchive()
-        try await openControl(desk)
+        try await openControl(requests)
     }
 
     private func makeLoops(
         _ count: Int
     ) throws(GatewayError) -> (
-        ingest: EventLoop, probe: EventLoop, admin: EventLoop, judging: EventLoop, workers: [EventLoop]
+        ingest: EventLoop, probe: EventLoop, admin: EventLoop, lookup: EventLoop, workers: [EventLoop]
     ) {
         do throws(ReactorError) {
             var workers: [EventLoop] = []
@@ -135,31 +136,31 @@ package actor GatewayServer {
     }
 
     private func makeConnectionLoops(
-        _ workers: [EventLoop], ingest: Mailbox<IngestMessage>, judging: EventLoop
+        _ workers: [EventLoop], ingest: Mailbox<IngestMessage>, lookup: EventLoop
     ) async -> [Ingest.Outlet] {
-        let (judgingDesk, judgingBox) = await judging.perform {
-            () -> (LoopBound<JudgingDesk>, Mailbox<JudgingRequest>) in
-            let desk = LoopBound(JudgingDesk(loop: judging), loop: judging)
-            return (desk, Mailbox(loop: judging) { desk.value.receive($0) })
+        let (tokenLookup, lookupBox) = await lookup.perform {
+            () -> (LoopBound<TokenLookup>, Mailbox<TokenLookupRequest>) in
+            let requests = LoopBound(TokenLookup(loop: lookup), loop: lookup)
+            return (requests, Mailbox(loop: lookup) { requests.value.receive($0) })
         }
-        self.judgingDesk = judgingDesk
+        self.tokenLookup = tokenLookup
         let policy = ConnectionPolicy(parts)
         let admission = Admission(
             parts, readiness: readiness, usedTickets: usedTickets, revocations: revocations)
         let log = ConnectionLog(logger: logger.named("connection"))
-        let (places, topics) = (places, ConsumerSettings(parts.settings.kafka).orderedTopics)
-        let desk = archive?.desk
+        let (quota, topics) = (quota, ConsumerSettings(parts.settings.kafka).orderedTopics)
+        let requests = archive?.requests
         var outlets: [Ingest.Outlet] = []
-        var judgingOutlets: [Mailbox<JudgingAnswer>] = []
+        var lookupOutlets: [Mailbox<TokenLookupAnswer>] = []
         for (index, loop) in workers.enumerated() {
             let backlog = LoopBacklog()
             let (connections, mailbox, answers) = await loop.perform {
-                () -> (LoopBound<ConnectionLoop>, Mailbox<FanOutMessage>, Mailbox<JudgingAnswer>) in
+                () -> (LoopBound<ConnectionLoop>, Mailbox<FanOutMessage>, Mailbox<TokenLookupAnswer>) in
                 let connections = LoopBound(
                     ConnectionLoop(
                         eventLoop: loop, index: index, policy: policy, admission: admission, log: log,
-                        ingest: ingest, judging: judgingBox, places: places, backlog: backlog, topics: topics,
-                        archive: desk),
+                        ingest: ingest, lookups: lookupBox, quota: quota, backlog: backlog, topics: topics,
+                        archive: requests),
                     loop: loop)
                 return (
                     connections, Mailbox(inTurnsOn: loop) { connections.value.receive($0) },
@@ -168,12 +169,12 @@ package actor GatewayServer {
             }
             connectionLoops.append(connections)
             outlets.append(Ingest.Outlet(mailbox: mailbox, backlog: backlog))
-            judgingOutlets.append(answers)
+            lookupOutlets.append(answers)
         }
-        desk?.open(outlets.map(\.mailbox))
-        await judging.perform { [judgingOutlets, parts, readiness, judgingCounters, logger, connectionLoops] in
-            judgingDesk.value.open(
-                parts.verifier, outlets: judgingOutlets, readiness: readiness, counters: judgingCounters,
+        requests?.open(outlets.map(\.mailbox))
+        await lookup.perform { [lookupOutlets, parts, readiness, lookupCounters, logger, connectionLoops] in
+            tokenLookup.value.open(
+                parts.verifier, outlets: lookupOutlets, readiness: readiness, counters: lookupCounters,
                 logger: logger.named("keys")
             ) {
                 for connections in connectionLoops {
@@ -192,9 +193,9 @@ package actor GatewayServer {
             clients += await connections.loop.perform { connections.value.connections.count }
         }
         ownDescriptors = max(0, Int(clamping: open) - clients)
-        places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors, own: ownDescriptors))
+        quota.change(to: QuotaLimits(parts.settings.limits, descriptors: descriptors, own: ownDescriptors))
         let wanted = parts.settings.limits.maximumConnections
-        guard wanted > PlaceLimits.clients(of: descriptors, own: ownDescriptors) else { return }
+        guard wanted > QuotaLimits.clients(of: descriptors, own: ownDescriptors) else { return }
         // The settings allow more than the system: clients would be refused below the limit that was set.
         logger.warning(
             "limits.max_connections is more than descriptors allow: raise the limit of open files (ulimit -n)",
@@ -204,7 +205,7 @@ package actor GatewayServer {
     // MARK: - Listening
 
     private func listen(_ workers: [EventLoop]) async throws(GatewayError) {
-        let highestDescriptor = PlaceLimits.highestDescriptor(of: descriptors)
+        let highestDescriptor = QuotaLimits.highestDescriptor(of: descriptors)
         for address in parts.settings.listen {
             let sockets = try open(address, count: workers.count)
             addresses.append(sockets[0].address)
@@ -251,8 +252,8 @@ package actor GatewayServer {
         let policy = ConnectionPolicy(parts)
         let admission = Admission(
             parts, readiness: readiness, usedTickets: usedTickets, revocations: revocations)
-        places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors, own: ownDescriptors))
-        judgingDesk?.loop.execute { [judgingDesk] in judgingDesk?.value.adopt(parts.verifier) }
+        quota.change(to: QuotaLimits(parts.settings.limits, descriptors: descriptors, own: ownDescriptors))
+        tokenLookup?.loop.execute { [tokenLookup] in tokenLookup?.value.adopt(parts.verifier) }
         for connections in connectionLoops {
             connections.loop.execute { connections.value.adopt(policy, admission) }
         }

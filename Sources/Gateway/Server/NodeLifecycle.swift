@@ -49,7 +49,7 @@ struct NodeLifecycle: Equatable, Sendable {
         case spread(windowMilliseconds: UInt64)
         /// All connections that were not closed yet stay.
         case cancelDrain
-        case closeAll(Farewell)
+        case closeAll(CloseNotice)
         /// ``Input/timePassed`` is due after so long. It replaces an earlier wait.
         case wait(milliseconds: UInt64)
         /// What is left is cut, and everything ends.
@@ -101,15 +101,15 @@ struct NodeLifecycle: Equatable, Sendable {
             state = .delay
             return [.reportDraining(true), .wait(milliseconds: times.delay)]
         case (.terminate, .delay), (.terminate, .window), (.terminate, .lingering):
-            return hurry(Farewell(.restart, retryMilliseconds: Self.hurriedRetryMilliseconds))
+            return hurry(CloseNotice(.restart, retryMilliseconds: Self.hurriedRetryMilliseconds))
         case (.interrupt, .hurried), (.terminate, .hurried): return []
-        case (.interrupt, _): return hurry(Farewell(.goingAway))
+        case (.interrupt, _): return hurry(CloseNotice(.goingAway))
 
         case (.timePassed, .delay): return beginWindow()
         case (.timePassed, .window):
             state = .lingering
-            let farewell = Farewell(.restart, retryMilliseconds: 0...Int(clamping: times.retry))
-            return [.closeAll(farewell), .wait(milliseconds: Self.lingerMilliseconds)]
+            let closeNotice = CloseNotice(.restart, retryMilliseconds: 0...Int(clamping: times.retry))
+            return [.closeAll(closeNotice), .wait(milliseconds: Self.lingerMilliseconds)]
         case (.timePassed, .lingering), (.timePassed, .hurried): return stop()
         case (.empty, .window), (.empty, .lingering), (.empty, .hurried): return stop()
         case (.timePassed, _), (.empty, _): return []
@@ -125,11 +125,11 @@ struct NodeLifecycle: Equatable, Sendable {
         ]
     }
 
-    private mutating func hurry(_ farewell: Farewell) -> [Step] {
+    private mutating func hurry(_ closeNotice: CloseNotice) -> [Step] {
         state = .hurried
         return [
             .wait(milliseconds: Self.hurryMilliseconds), .reportDraining(true), .refuseRequests(true),
-            .closeAll(farewell), .closeListeners,
+            .closeAll(closeNotice), .closeListeners,
         ]
     }
 

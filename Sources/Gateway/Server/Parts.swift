@@ -122,7 +122,7 @@ extension NodeLifecycle.Times {
     }
 }
 
-extension PlaceLimits {
+extension QuotaLimits {
     /// Descriptors that clients of any kind, silent ones too, leave to the node. It needs them for Kafka, the administration,
     /// listeners, files, and clients that are being refused.
     static let keptDescriptors = 128

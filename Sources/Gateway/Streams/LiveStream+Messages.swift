@@ -60,13 +60,13 @@ extension LiveStream {
     // MARK: - The token
 
     /// The client's token ends at this second: it should send a new one. Once a token.
-    func tokenExpires(at second: Int64, _ now: UInt64) { say(.expiring(at: second), now) }
+    func tokenExpires(at second: Int64, _ now: UInt64) { send(.expiring(at: second), now) }
 
     /// The client's new token is accepted.
-    func tokenTaken(endsAt second: Int64?, _ now: UInt64) { say(.token(endsAt: second), now) }
+    func tokenAccepted(endsAt second: Int64?, _ now: UInt64) { send(.token(endsAt: second), now) }
 
     /// At once, unless the stream is behind: a client that sends tokens and reads nothing is not answered without end.
-    private func say(_ message: ControlMessage, _ now: UInt64) {
+    private func send(_ message: ControlMessage, _ now: UInt64) {
         guard hasControls else { return }
         if isLive { return writeWithoutCursor(control(message), now) }
         let owed = owedControls ?? OwedControls()

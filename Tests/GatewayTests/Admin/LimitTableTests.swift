@@ -95,7 +95,7 @@ struct LimitTableTests {
                 IntrospectionAnswers<Int>.maximumWaiting, IntrospectionAnswers<Int>.maximumAnswers,
             ]
         ),
-        ("who waits for the keys of issuers", [KeyDesk.maximumWaiting, busy]),
+        ("who waits for the keys of issuers", [KeyLookup.maximumWaiting, busy]),
         (
             "a client's message, from its first frame",
             [seconds(ConnectionPolicy.messageMilliseconds), code(.policyViolation)]

@@ -184,14 +184,14 @@ struct MetricTests {
                 "broker: away", "lag: t/2 is 20 records and 40 s behind, and 1 more",
                 "tls: the certificate expires in 2 hours", "log: 3 lines were dropped: not read, or not to be written",
             ])
-        report.others.everybodyRevoked = [.lost: 1_795_240_000, .noRoom: 0]
+        report.others.allTokensRevoked = [.lost: 1_795_240_000, .noRoom: 0]
         #expect(
             report.problems([], now: 0).suffix(3) == [
                 "revocations: records of the control topic were lost; tokens from before 2026-11-21T05:46:40Z, and those without iat, are refused",
                 "revocations: more than a node can remember; tokens from before 1970-01-01T00:00:00Z, and those without iat, are refused",
                 "log: 3 lines were dropped: not read, or not to be written",
             ])
-        report.others.everybodyRevoked = [:]
+        report.others.allTokensRevoked = [:]
         (report.lags, report.certificateEnd, report.droppedLines) = ([lag(1, 15)], 0, 0)
         #expect(
             report.problems([], now: 0) == [

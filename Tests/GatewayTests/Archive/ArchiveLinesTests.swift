@@ -35,7 +35,7 @@ struct ArchiveLinesTests {
         #expect(lines.count == 0 && lines.count(of: Account("A")) == 0)
     }
 
-    @Test func `what is taken back is not asked, and its place is free at once`() {
+    @Test func `what is taken back is not asked, and its permit is free at once`() {
         var lines = lines([("A", 1...3), ("B", 4...4)])
         lines.remove(loop: 0, ConnectionID(number: 2))
         lines.remove(loop: 0, ConnectionID(number: 4))

@@ -1,4 +1,4 @@
-// Tests: Connection+Archive.swift, ArchiveDesk.swift, ArchiveAnswer.swift
+// Tests: Connection+Archive.swift, ArchiveRequests.swift, ArchiveAnswer.swift
 
 import Archive
 import LiveUpdates
@@ -75,7 +75,7 @@ struct ArchiveRequestTests {
         let rig = try await ArchiveRig.start(store, patience: hangs ? 100 : 600_000)
         let answer = try await rig.answer(row.request)
         for word in row.answer.split(separator: " ") { #expect(answer.contains(word), "\(answer)") }
-        #expect(try await eventually { rig.desk.waitingCount == 0 })
+        #expect(try await eventually { rig.requests.waitingCount == 0 })
         #expect(answer.contains("\r\nCache-Control: no-store\r\n"))
         await rig.stop()
     }
@@ -105,7 +105,7 @@ struct ArchiveRequestTests {
         for request in [Self.page, Self.inbox, Self.mark] {
             #expect(try await rig.answer(request).contains("\"code\":\"not_ready\""))
         }
-        rig.desk.use(ScriptedStore(.stored(0)))
+        rig.requests.use(ScriptedStore(.stored(0)))
         #expect(try await rig.answer(Self.page).hasPrefix("HTTP/1.1 200 "))
         await rig.stop()
     }
@@ -128,7 +128,7 @@ struct ArchiveRequestTests {
         #expect(
             try await rig.answer(ArchiveRig.get("/archive/v1?order=asc")).contains(
                 "{\"events\":[],\"more\":false,\"gaps\":[]}"))
-        #expect(rig.desk.waitingCount == 0)
+        #expect(rig.requests.waitingCount == 0)
         await rig.stop()
     }
 
@@ -168,7 +168,7 @@ struct ArchiveRequestTests {
         #expect(try await eventually { client.hasAnswer })
         #expect(client.seen.value.hasPrefix("HTTP/1.1 200 ") && client.seen.value.contains("\"at\":\"c4\""))
         store.say.update { $0 = .stored(4) }
-        #expect(try await eventually { store.open.value == 0 && rig.desk.waitingCount == 0 })
+        #expect(try await eventually { store.open.value == 0 && rig.requests.waitingCount == 0 })
         await rig.stop()
     }
 
@@ -180,7 +180,7 @@ struct ArchiveRequestTests {
         #expect(try await eventually { store.asked.value.count >= 2 })
         await rig.cut()
         #expect(try await eventually { await rig.onLoop { $0.connections.count == 0 } })
-        #expect(try await eventually { client.hasEnded.value && rig.desk.waitingCount == 0 })
+        #expect(try await eventually { client.hasEnded.value && rig.requests.waitingCount == 0 })
         // Whoever came later has been asked for several times since.
         let asked = store.asked.value.count
         let later = await rig.client(Self.page)
@@ -204,12 +204,12 @@ struct ArchiveRequestTests {
         let store = ScriptedStore(.hangs)
         let rig = try await ArchiveRig.start(store)
         let client = await rig.client(ArchiveRig.get("/archive/v1?order=asc"))
-        #expect(try await eventually { rig.desk.waitingCount == 1 })
+        #expect(try await eventually { rig.requests.waitingCount == 1 })
         let account = try #require(await rig.onLoop { $0.connections[slot: 0]?.identity?.account })
         #expect(await rig.onLoop { $0.disconnect(fromSlot: 0, account: account, subject: nil).closed } == 1)
         #expect(try await eventually { client.hasEnded.value })
         #expect(client.seen.value.hasPrefix("HTTP/1.1 503 ") && client.seen.value.contains("\"overloaded\""))
-        #expect(rig.desk.waitingCount == 0)
+        #expect(rig.requests.waitingCount == 0)
         store.say.update { $0 = .stored(0) }
         #expect(try await eventually { store.open.value == 0 })
         await rig.stop()
@@ -219,9 +219,9 @@ struct ArchiveRequestTests {
         let store = ScriptedStore(.hangs)
         let rig = try await ArchiveRig.start(store)
         let client = await rig.client(ArchiveRig.get("/archive/v1?order=asc"))
-        #expect(try await eventually { rig.desk.waitingCount == 1 })
+        #expect(try await eventually { rig.requests.waitingCount == 1 })
         await rig.cut()
-        #expect(try await eventually { client.hasEnded.value && rig.desk.waitingCount == 0 })
+        #expect(try await eventually { client.hasEnded.value && rig.requests.waitingCount == 0 })
         store.say.update { $0 = .stored(0) }
         #expect(try await eventually { store.open.value == 0 })
         await rig.stop()

@@ -14,7 +14,7 @@ import Tokens
 /// snapshot of no more than it has read.
 final class ArchiveRig: Sendable {
     let loop: EventLoop
-    let desk: ArchiveDesk
+    let requests: ArchiveRequests
     /// How far ingest has read its partition.
     let read: Shared<Int64>
     /// What a store has to hold so as not to be behind.
@@ -34,10 +34,11 @@ final class ArchiveRig: Sendable {
     }
 
     private init(
-        _ loop: EventLoop, _ desk: ArchiveDesk, _ bound: LoopBound<Node>, _ read: Shared<Int64>, _ wanted: Shared<Int64>
+        _ loop: EventLoop, _ requests: ArchiveRequests, _ bound: LoopBound<Node>, _ read: Shared<Int64>,
+        _ wanted: Shared<Int64>
     ) {
         self.loop = loop
-        self.desk = desk
+        self.requests = requests
         self.bound = bound
         self.read = read
         self.wanted = wanted
@@ -63,18 +64,18 @@ final class ArchiveRig: Sendable {
         let parts = GatewayServer.Parts(
             settings: settings, mapping: try EventMapping(.init(preset: "rails")),
             verifier: TokenVerifier(issuers: [], tokens: tokens, anonymous: nil))
-        let desk = ArchiveDesk(topics: ["t"])
+        let requests = ArchiveRequests(topics: ["t"])
         let (read, wanted) = (Shared<Int64>(0), Shared<Int64>(0))
         let made = await loop.perform { () -> Result<LoopBound<Node>, any Error> in
-            Result { LoopBound(try node(parts, loop, desk, (read, wanted), patience, repetitions), loop: loop) }
+            Result { LoopBound(try node(parts, loop, requests, (read, wanted), patience, repetitions), loop: loop) }
         }
-        let rig = ArchiveRig(loop, desk, try made.get(), read, wanted)
-        desk.use(store)
+        let rig = ArchiveRig(loop, requests, try made.get(), read, wanted)
+        requests.use(store)
         return rig
     }
 
     private static func node(
-        _ parts: GatewayServer.Parts, _ loop: EventLoop, _ desk: ArchiveDesk,
+        _ parts: GatewayServer.Parts, _ loop: EventLoop, _ requests: ArchiveRequests,
         _ offsets: (read: Shared<Int64>, wanted: Shared<Int64>), _ patience: UInt64, _ repetitions: Int
     ) throws -> Node {
         let (read, wanted) = offsets
@@ -105,11 +106,12 @@ final class ArchiveRig: Sendable {
         let connections = ConnectionLoop(
             eventLoop: loop, index: 0, policy: ConnectionPolicy(parts), admission: admission,
             log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: ingest,
-            judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog(), topics: ["t"],
-            archive: desk)
+            lookups: Mailbox(loop: loop) { _ in }, quota: ConnectionQuota(QuotaLimits()), backlog: LoopBacklog(),
+            topics: ["t"],
+            archive: requests)
         let mailbox = Mailbox<FanOutMessage>(inTurnsOn: loop) { connections.receive($0) }
         outlet.update { $0 = mailbox }
-        desk.open([mailbox])
+        requests.open([mailbox])
         return Node(connections, try connections.listen(try ListeningSocket.open(.loopback(port: 0))[0]))
     }
 

@@ -45,7 +45,7 @@ struct AdmissionTests {
 
     /// The code of the refusal, `plain` for the answer in plain words, or `admitted`.
     private func outcome(
-        _ text: String, _ admission: Admission, finding: JudgingFinding? = nil
+        _ text: String, _ admission: Admission, finding: TokenLookupResult? = nil
     ) throws -> String {
         switch admission.decide(try head(text), epochSeconds: TokenForge.now, finding: finding) {
         case .admit: "admitted"
@@ -94,7 +94,7 @@ struct AdmissionTests {
     // MARK: - What has to be asked first
 
     private func judged(
-        _ finding: JudgingFinding?, verifier: TokenVerifier, _ token: [UInt8], isDraining: Bool = false
+        _ finding: TokenLookupResult?, verifier: TokenVerifier, _ token: [UInt8], isDraining: Bool = false
     ) throws -> String {
         let text = Self.upgrade + "Authorization: Bearer \(String(decoding: token, as: UTF8.self))\r\n"
         var admission = admission(isDraining: isDraining)
@@ -123,7 +123,7 @@ struct AdmissionTests {
         #expect(try judged(nil, verifier: verifier, token) == "asks")
         #expect(try judged(nil, verifier: verifier, token, isDraining: true) == "draining", "nobody is asked")
         #expect(try judged(.decideAgain, verifier: verifier, token) == "invalid_token")
-        #expect(try judged(.judged(.failure(.unavailable)), verifier: verifier, token) == "not_ready")
+        #expect(try judged(.checked(.failure(.unavailable)), verifier: verifier, token) == "not_ready")
         try publish("b")
         #expect(try judged(.decideAgain, verifier: verifier, token) == "admitted")
         #expect(try judged(nil, verifier: verifier, token) == "admitted")

@@ -104,7 +104,7 @@ struct ConnectionEndingTests {
         }
         #expect(closes == [CloseLabel.cut: 1])
         #expect(try await eventually { rig.seen.value.hasPrefix(head) }, "\(rig.seen.value)")
-        let isEmpty = await rig.loop.perform { [rig] in rig.rig.value.node.places.isEmpty }
+        let isEmpty = await rig.loop.perform { [rig] in rig.rig.value.node.quota.isEmpty }
         #expect(isEmpty)
         await rig.loop.stopped()
     }
@@ -118,14 +118,14 @@ struct ConnectionEndingTests {
             "GET \(target) HTTP/1.1\r\nHost: h\r\n\r\n", clients: 2, letsIn: false)
         let total = await rig.loop.perform { [rig] in
             let node = rig.rig.value.node
-            node.places.change(to: PlaceLimits(maximumConnections: 1))
+            node.quota.change(to: QuotaLimits(maximumConnections: 1))
             rig.rig.value.letIn()
             for connection in rig.rig.value.connections { connection.transportBlocked() }
-            return node.places.total
+            return node.quota.total
         }
         #expect(total == count)
         #expect(try await eventually { rig.seen.value.components(separatedBy: "HTTP/1.1 200 ").count == count + 1 })
-        let isEmpty = await rig.loop.perform { [rig] in rig.rig.value.node.places.isEmpty }
+        let isEmpty = await rig.loop.perform { [rig] in rig.rig.value.node.quota.isEmpty }
         #expect(isEmpty)
         await rig.loop.stopped()
     }
@@ -154,7 +154,7 @@ struct ConnectionEndingTests {
             node.receive(ConnectionRig.events(1...1))
             _ = node.fanOut.ledger.add(DeliveryFacts(replayed: 1, at: 0))
             #expect(node.fanOut.ledger.pending == 1)
-            #expect(node.counters.closes == [CloseLabel.cut: 1] && node.places.isEmpty)
+            #expect(node.counters.closes == [CloseLabel.cut: 1] && node.quota.isEmpty)
         }
         await rig.loop.stopped()
     }

@@ -25,7 +25,7 @@ struct ConnectionLoopTests {
                 eventLoop: loop, index: 0, policy: ConnectionPolicy(old),
                 admission: Admission(old, readiness: readiness, usedTickets: tickets, revocations: revocations),
                 log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: Mailbox(loop: loop) { _ in },
-                judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog(),
+                lookups: Mailbox(loop: loop) { _ in }, quota: ConnectionQuota(QuotaLimits()), backlog: LoopBacklog(),
                 topics: ["t"])
             #expect(connections.admission.verifier.letsNobodyIn)
             connections.adopt(
@@ -53,14 +53,14 @@ struct ConnectionLoopTests {
         #expect(readiness.verdict(now: 1_000) == .ready)
         #expect(await server.parts.settings.limits.maximumLag == .seconds(3))
         // The node's places too: newcomers are held to the new limit.
-        let places = await server.places
-        var first: Place?
-        var second: Place?
-        #expect(places.enter(Account("A"), subject: nil, address: nil, &first) == nil)
-        #expect(places.enter(Account("A"), subject: nil, address: nil, &second)?.description == "max_connections 1")
-        if let first = first.take() { places.leave(first, of: Account("A")) }
-        if let second = second.take() { places.leave(second, of: nil) }
-        #expect(places.isEmpty)
+        let quota = await server.quota
+        var first: ConnectionPermit?
+        var second: ConnectionPermit?
+        #expect(quota.enter(Account("A"), subject: nil, address: nil, &first) == nil)
+        #expect(quota.enter(Account("A"), subject: nil, address: nil, &second)?.description == "max_connections 1")
+        if let first = first.take() { quota.leave(first, of: Account("A")) }
+        if let second = second.take() { quota.leave(second, of: nil) }
+        #expect(quota.isEmpty)
     }
 
     static let changed = """

@@ -68,7 +68,8 @@ final class ConnectionRig {
                 parts, readiness: readiness, usedTickets: NodeTickets(),
                 revocations: NodeRevocations(retention: parts.settings.control.retention)),
             log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: ingest,
-            judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog(), topics: ["t"])
+            lookups: Mailbox(loop: loop) { _ in }, quota: ConnectionQuota(QuotaLimits()), backlog: LoopBacklog(),
+            topics: ["t"])
         self.node = node
         listener = try node.listen(try ListeningSocket.open(.loopback(port: 0))[0])
         for _ in 0..<clients {

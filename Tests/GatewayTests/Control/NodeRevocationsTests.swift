@@ -25,7 +25,7 @@ struct NodeRevocationsTests {
             revocations: revocations)
     }
 
-    private func isAdmitted(_ text: String, _ admission: Admission, finding: JudgingFinding? = nil) throws -> Bool {
+    private func isAdmitted(_ text: String, _ admission: Admission, finding: TokenLookupResult? = nil) throws -> Bool {
         var parser = RequestParser()
         guard case .head(let head, _) = parser.consume(Array((text + "\r\n").utf8).span) else {
             throw Malformed()
@@ -65,7 +65,7 @@ struct NodeRevocationsTests {
         let target = "GET /sync/v1?ticket=\(ticket) HTTP/1.1\r\nHost: h\r\n"
         #expect(try isAdmitted(target, admission) == row.isAdmitted)
         // What another server has said of it, now or before.
-        #expect(try isAdmitted(Self.upgrade, admission, finding: .judged(.success(Self.person))) == row.isAdmitted)
+        #expect(try isAdmitted(Self.upgrade, admission, finding: .checked(.success(Self.person))) == row.isAdmitted)
         #expect(admission.refusal(of: Self.person) == (row.isAdmitted ? nil : .revoked))
     }
 
@@ -131,7 +131,7 @@ struct NodeRevocationsTests {
             revocations.add(Revocation(.account(Account(account)), before: before, recordedAt: .max / 8))
         }
         #expect(revocations.room == .none && revocations.counts.kept == 1)
-        #expect(revocations.counts.everybody == [.noRoom: 6])
+        #expect(revocations.counts.allTokens == [.noRoom: 6])
         #expect(Self.refusal(revocations, "PACC8", issuedAt: 6) == .revoked)
         for account in ["PACC9", "PACC2"] {
             #expect(Self.refusal(revocations, account, issuedAt: 5) == .olderThanRevoked)
@@ -144,10 +144,10 @@ struct NodeRevocationsTests {
     @Test func `records that were lost shut out every older token, one from the future only for a while`() {
         let revocations = NodeRevocations(retention: .seconds(3600))
         let second = WallClock.milliseconds / 1000
-        #expect(!revocations.lose(before: second - 3_700) && revocations.counts.everybody.isEmpty)
+        #expect(!revocations.lose(before: second - 3_700) && revocations.counts.allTokens.isEmpty)
         #expect(Self.refusal(revocations, "PACC1", issuedAt: 5) == nil)
         #expect(revocations.lose(before: second - 600))
-        #expect(revocations.counts.everybody == [.lost: second - 600] && revocations.counts.kept == 0)
+        #expect(revocations.counts.allTokens == [.lost: second - 600] && revocations.counts.kept == 0)
         #expect(Self.refusal(revocations, "PACC1", issuedAt: second - 601) == .olderThanRevoked)
         #expect(Self.refusal(revocations, "PACC1", issuedAt: nil) == .undated)
         #expect(Self.refusal(revocations, "PACC1", issuedAt: second - 600) == nil)

@@ -8,7 +8,7 @@ import WebSocket
 /// cursor that it is given, and when nothing happens any more it has all of them, or was told.
 final class DeliveryClient: SubscriberPort {
     let id: ConnectionID
-    let place: DeliveryNode.Place
+    let route: DeliveryNode.Route
     let account: Account
     var subscription: Subscription<DeliveryClient>?
     var isBlocked = false
@@ -33,19 +33,19 @@ final class DeliveryClient: SubscriberPort {
     /// Since it was told to resync last.
     private var received: [Int] = []
 
-    init(_ id: ConnectionID, _ place: DeliveryNode.Place, _ since: CursorText, on node: DeliveryNode) {
+    init(_ id: ConnectionID, _ route: DeliveryNode.Route, _ since: CursorText, on node: DeliveryNode) {
         self.id = id
-        self.place = place
+        self.route = route
         self.node = node
         self.since = since
-        account = DeliveryNode.account(place.account)
-        receiver = ClientReceiver(place.carrier)
+        account = DeliveryNode.account(route.account)
+        receiver = ClientReceiver(route.carrier)
         let text = String(decoding: since.bytes, as: UTF8.self)
-        let target = place.target.replacing("@", with: text)
+        let target = route.target.replacing("@", with: text)
         guard let head = try? requestHead(target) else { preconditionFailure("no target: \(target)") }
         isPoll = head.path == "/sync/v1"
         entities = try? ParameterReading(head).entities("ent")
-        let fanOut = node.fanOuts[place.loop]
+        let fanOut = node.fanOuts[route.loop]
         guard !isPoll else {
             hasControls = true
             let limits = SyncLimits(maximumEvents: 3, maximumWaitMilliseconds: 55_000)
@@ -53,18 +53,18 @@ final class DeliveryClient: SubscriberPort {
             subscription = .poll(Poll(parameters, account: account, port: self, fanOut: fanOut))
             return
         }
-        guard let parameters = try? LiveParameters.parse(head, isEventStream: place.carrier == .eventStream) else {
+        guard let parameters = try? LiveParameters.parse(head, isEventStream: route.carrier == .eventStream) else {
             preconditionFailure(target)
         }
         hasControls = parameters.wantsCursors
-        let form = StreamForm(parameters, place.carrier)
+        let form = StreamForm(parameters, route.carrier)
         subscription = .stream(LiveStream(parameters, form: form, account: account, port: self, fanOut: fanOut))
     }
 
-    var subscriber: Subscriber { Subscriber(account: account, loop: place.loop, connection: id) }
+    var subscriber: Subscriber { Subscriber(account: account, loop: route.loop, connection: id) }
 
     func begin() {
-        let isResuming = place.target.contains("@")
+        let isResuming = route.target.contains("@")
         if isResuming { (cursor, behind) = (Cursor(since.bytes), node.events.count) }
         switch subscription {
         case .stream(let stream): stream.begin(since: isResuming ? since.bytes : nil)
@@ -109,7 +109,7 @@ final class DeliveryClient: SubscriberPort {
 
     /// Whether it may be given the event.
     private func concerns(_ event: DeliveryNode.Event) -> Bool {
-        guard event.account == place.account, entities?.passes(event.entity) ?? true else { return false }
+        guard event.account == route.account, entities?.passes(event.entity) ?? true else { return false }
         let position = cursor?.positions.first { $0.partition == event.partition }
         return position.map { event.offset >= $0.offset } ?? (event.number >= behind)
     }
@@ -141,8 +141,8 @@ final class DeliveryClient: SubscriberPort {
 
     private func take(_ numbers: [Int]) {
         for number in numbers {
-            node.expect(number > received.last ?? -1, "\(place): event \(number) behind \(received)")
-            node.expect(concerns(node.events[number]), "\(place): event \(number) is not owed")
+            node.expect(number > received.last ?? -1, "\(route): event \(number) behind \(received)")
+            node.expect(concerns(node.events[number]), "\(route): event \(number) is not owed")
             received.append(number)
         }
     }
@@ -151,17 +151,17 @@ final class DeliveryClient: SubscriberPort {
         for event in node.events where isOwed(event) && !received.contains(event.number) {
             guard let position = at.positions.first(where: { $0.partition == event.partition }) else { continue }
             node.expect(
-                event.offset >= position.offset, "\(place): a cursor behind event \(event.number), which is owed")
+                event.offset >= position.offset, "\(route): a cursor behind event \(event.number), which is owed")
         }
     }
 
     /// Nothing happens any more.
     func expectNothingOwed() {
         guard !hasEnded else { return }
-        node.expect(hasJoined && !isOwedReset, "\(place): it was not told of a reset")
-        node.expect(!isPoll, "\(place): a poll was not answered")
+        node.expect(hasJoined && !isOwedReset, "\(route): it was not told of a reset")
+        node.expect(!isPoll, "\(route): a poll was not answered")
         let owed = node.events.filter(isOwed).map(\.number)
-        node.expect(received == owed, "\(place): \(received) came, and \(owed) were owed")
+        node.expect(received == owed, "\(route): \(received) came, and \(owed) were owed")
     }
 
     // MARK: - The port
@@ -169,7 +169,7 @@ final class DeliveryClient: SubscriberPort {
     func isOf(_ person: String) -> Bool { false }
 
     func write(_ bytes: [UInt8]) {
-        node.expect(!hasEnded, "\(place): bytes behind the end")
+        node.expect(!hasEnded, "\(route): bytes behind the end")
         pendingBytes += bytes.count
         for text in receiver.receive(bytes) { read(text) }
     }
@@ -177,7 +177,7 @@ final class DeliveryClient: SubscriberPort {
     func subscribe(_ account: Account, _ request: JoinRequest) { node.post(.subscribe(subscriber, request)) }
 
     func unsubscribe(_ account: Account, withCursors: Bool) {
-        node.expect(!hasEnded, "\(place): it left twice")
+        node.expect(!hasEnded, "\(route): it left twice")
         // A mutant makes it leave without its knowledge.
         hasEnded = !isLeaving
         if node.mutant != .keepsMember { node.post(.unsubscribe(subscriber, withCursors: withCursors)) }
@@ -193,7 +193,7 @@ final class DeliveryClient: SubscriberPort {
     func streamBegins() {}
 
     func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts]) {
-        node.expect(node.mayClose(place.account), "\(place): closed without need: \(why)")
+        node.expect(node.mayClose(route.account), "\(route): closed without need: \(why)")
     }
 
     func pollBegins() {}
@@ -203,15 +203,15 @@ final class DeliveryClient: SubscriberPort {
         take(text.matches(of: /"id":"(\d+)"/).compactMap { Int($0.1) })
         let owed = node.events.filter(isOwed).map(\.number)
         let isFirst = received == Array(owed.prefix(received.count))
-        node.expect(isFirst || isOwedReset, "\(place): \(received) of \(owed)")
+        node.expect(isFirst || isOwedReset, "\(route): \(received) of \(owed)")
         let found = Self.text(after: #"],"at":""#, in: text) ?? ""
         guard let at = Cursor(Array(found.utf8)) else {
-            return node.expect(false, "\(place): an answer without a cursor: \(text)")
+            return node.expect(false, "\(route): an answer without a cursor: \(text)")
         }
         expectNothingOwed(before: at)
     }
 
     func pollEnds(refused why: ResyncReason, fresh: CursorText) {
-        node.expect(node.mayClose(place.account), "\(place): refused without need: \(why)")
+        node.expect(node.mayClose(route.account), "\(route): refused without need: \(why)")
     }
 }

@@ -44,7 +44,7 @@ final class DeliveryNode {
     }
 
     /// Where clients are, one after the other.
-    struct Place: Sendable {
+    struct Route: Sendable {
         let account: Int
         let loop: Int
         /// `@` stands for a cursor of the moment at which the client comes.
@@ -67,7 +67,7 @@ final class DeliveryNode {
 
     let ingest: Ingest
     let fanOuts: [LoopFanOut<DeliveryClient>]
-    let places: [Place]
+    let routes: [Route]
     /// In the order in which ingest took them.
     private(set) var events: [Event] = []
     /// The last client of each place.
@@ -90,10 +90,10 @@ final class DeliveryNode {
     /// What is wrong first; nil: nothing.
     private(set) var problem: String?
 
-    init(_ places: [Place], mutant: DeliveryMutant? = nil) throws {
-        self.places = places
+    init(_ routes: [Route], mutant: DeliveryMutant? = nil) throws {
+        self.routes = routes
         self.mutant = mutant
-        clients = places.map { _ in nil }
+        clients = routes.map { _ in nil }
         readFrom = Array(repeating: 0, count: Self.partitions)
         next = readFrom
         downlinks = Array(repeating: [], count: Self.loops)
@@ -131,10 +131,10 @@ final class DeliveryNode {
         case .wake(let wake): read(wake)
         case .serve: serve()
         case .deliver(let loop): deliver(loop)
-        case .come(let place): come(place)
-        case .leave(let place): clients[place]?.leave()
-        case .block(let place): clients[place]?.isBlocked = true
-        case .send(let place): clients[place]?.isBlocked = false
+        case .come(let route): come(route)
+        case .leave(let route): clients[route]?.leave()
+        case .block(let route): clients[route]?.isBlocked = true
+        case .send(let route): clients[route]?.isBlocked = false
         case .trim:
             hasLost = true
             wall += Self.retention + 1
@@ -165,7 +165,7 @@ final class DeliveryNode {
         for (loop, fanOut) in fanOuts.enumerated() {
             for number in 0..<2 {
                 let account = Self.account(number)
-                let here = all.count { $0.account == account && $0.place.loop == loop && !$0.hasEnded }
+                let here = all.count { $0.account == account && $0.route.loop == loop && !$0.hasEnded }
                 let counted = ingest.history.number(of: account).flatMap { ingest.subscriptions[$0] }
                 expect(Int(counted?.connectionsPerLoop[loop] ?? 0) == here, "ingest counts others than there are")
                 let members = (fanOut.audiences[account]?.groups ?? []).reduce(0) {
@@ -259,7 +259,7 @@ final class DeliveryNode {
     private func walk(_ loop: Int) {
         guard owesWalk[loop] else { return }
         owesWalk[loop] = false
-        if mutant != .skipsWalk { for client in all where client.place.loop == loop { client.settle() } }
+        if mutant != .skipsWalk { for client in all where client.route.loop == loop { client.settle() } }
         fanOuts[loop].forgetResets()
     }
 
@@ -270,12 +270,12 @@ final class DeliveryNode {
         hasLost || events.count { $0.account == account } > Self.eventsPerAccount
     }
 
-    private func come(_ place: Int) {
-        guard clients[place]?.hasEnded ?? true else { return }
-        let account = Self.account(places[place].account)
+    private func come(_ route: Int) {
+        guard clients[route]?.hasEnded ?? true else { return }
+        let account = Self.account(routes[route].account)
         let since = ingest.history.freshCursor(account: account, now: wall)
-        let client = DeliveryClient(ConnectionID(number: UInt64(all.count)), places[place], since, on: self)
-        clients[place] = client
+        let client = DeliveryClient(ConnectionID(number: UInt64(all.count)), routes[route], since, on: self)
+        clients[route] = client
         all.append(client)
         client.begin()
     }

@@ -9,23 +9,29 @@ import Testing
 /// more of all of it at random.
 struct DeliverySimulationTests {
     typealias Step = DeliveryNode.Step
-    typealias Place = DeliveryNode.Place
+    typealias Route = DeliveryNode.Route
 
     /// Two clients at a time: of one account and of two, on one loop and on two.
-    static let pairs: [[Place]] = [
-        [Place(account: 0, loop: 0, target: "/live/v1"), Place(account: 0, loop: 0, target: "/live/v1")],
-        [Place(account: 0, loop: 0, target: "/live/v1"), Place(account: 0, loop: 1, target: "/live/v1?with=at")],
+    static let pairs: [[Route]] = [
         [
-            Place(account: 0, loop: 0, target: "/live/v1?ent=note"),
-            Place(account: 1, loop: 0, target: "/live/v1?since=@", carrier: .deflated),
+            Route(account: 0, loop: 0, target: "/live/v1"),
+            Route(account: 0, loop: 0, target: "/live/v1"),
         ],
         [
-            Place(account: 0, loop: 0, target: "/live/v1", carrier: .deflated),
-            Place(account: 0, loop: 0, target: "/live/v1?ent=note&since=@", carrier: .eventStream),
+            Route(account: 0, loop: 0, target: "/live/v1"),
+            Route(account: 0, loop: 1, target: "/live/v1?with=at"),
         ],
         [
-            Place(account: 0, loop: 0, target: "/live/v1"),
-            Place(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10"),
+            Route(account: 0, loop: 0, target: "/live/v1?ent=note"),
+            Route(account: 1, loop: 0, target: "/live/v1?since=@", carrier: .deflated),
+        ],
+        [
+            Route(account: 0, loop: 0, target: "/live/v1", carrier: .deflated),
+            Route(account: 0, loop: 0, target: "/live/v1?ent=note&since=@", carrier: .eventStream),
+        ],
+        [
+            Route(account: 0, loop: 0, target: "/live/v1"),
+            Route(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10"),
         ],
     ]
 
@@ -37,8 +43,8 @@ struct DeliverySimulationTests {
         .lose(0), .walk(0),
     ]
 
-    @Test(arguments: pairs) func `nothing is lost in any order of a few steps`(_ places: [Place]) throws {
-        let problem = try Self.problem(places, Self.alphabet, depth: Self.depth)
+    @Test(arguments: pairs) func `nothing is lost in any order of a few steps`(_ routes: [Route]) throws {
+        let problem = try Self.problem(routes, Self.alphabet, depth: Self.depth)
         #expect(problem == nil)
     }
 
@@ -54,13 +60,13 @@ struct DeliverySimulationTests {
 
     /// The first problem of all orders of so many steps.
     private static func problem(
-        _ places: [Place], _ alphabet: [Step], depth: Int, mutant: DeliveryMutant? = nil
+        _ routes: [Route], _ alphabet: [Step], depth: Int, mutant: DeliveryMutant? = nil
     ) throws -> String? {
         var (steps, problem): ([Step], String?) = ([], nil)
         func extend() throws {
             guard problem == nil else { return }
             if steps.count == depth {
-                problem = try play(places, steps, mutant).map { "\(steps): \($0)" }
+                problem = try play(routes, steps, mutant).map { "\(steps): \($0)" }
                 return
             }
             for step in alphabet {
@@ -84,17 +90,20 @@ struct DeliverySimulationTests {
     }
 
     /// Clients of every kind that come and go.
-    static let crowd: [Place] = [
-        Place(account: 0, loop: 0, target: "/live/v1"), Place(account: 0, loop: 0, target: "/live/v1"),
-        Place(account: 0, loop: 1, target: "/live/v1", carrier: .deflated),
-        Place(account: 0, loop: 0, target: "/live/v1?with=at"), Place(account: 0, loop: 0, target: "/live/v1?ent=note"),
-        Place(account: 0, loop: 1, target: "/live/v1?since=@&ent=note", carrier: .deflated),
-        Place(account: 0, loop: 0, target: "/live/v1?since=@", carrier: .eventStream),
-        Place(account: 1, loop: 0, target: "/live/v1"), Place(account: 1, loop: 1, target: "/live/v1?since=@"),
-        Place(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10"),
-        Place(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10&ent=note"),
-        Place(account: 1, loop: 0, target: "/sync/v1?since=@&wait=10&limit=1"),
-        Place(account: 0, loop: 1, target: "/live/v1?beat=5&ent=note"),
+    static let crowd: [Route] = [
+        Route(account: 0, loop: 0, target: "/live/v1"),
+        Route(account: 0, loop: 0, target: "/live/v1"),
+        Route(account: 0, loop: 1, target: "/live/v1", carrier: .deflated),
+        Route(account: 0, loop: 0, target: "/live/v1?with=at"),
+        Route(account: 0, loop: 0, target: "/live/v1?ent=note"),
+        Route(account: 0, loop: 1, target: "/live/v1?since=@&ent=note", carrier: .deflated),
+        Route(account: 0, loop: 0, target: "/live/v1?since=@", carrier: .eventStream),
+        Route(account: 1, loop: 0, target: "/live/v1"),
+        Route(account: 1, loop: 1, target: "/live/v1?since=@"),
+        Route(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10"),
+        Route(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10&ent=note"),
+        Route(account: 1, loop: 0, target: "/sync/v1?since=@&wait=10&limit=1"),
+        Route(account: 0, loop: 1, target: "/live/v1?beat=5&ent=note"),
     ]
 
     @Test(arguments: 1...8) func `nothing is lost in a crowd`(_ seed: UInt64) throws {
@@ -106,8 +115,8 @@ struct DeliverySimulationTests {
     @Test(arguments: DeliveryMutant.allCases) func `a rule that is turned round is found`(_ mutant: DeliveryMutant)
         throws
     {
-        for places in Self.pairs {
-            if let problem = try Self.problem(places, Self.alphabet, depth: 2, mutant: mutant) {
+        for routes in Self.pairs {
+            if let problem = try Self.problem(routes, Self.alphabet, depth: 2, mutant: mutant) {
                 return print("\(mutant): \(problem)")
             }
         }
@@ -134,16 +143,16 @@ struct DeliverySimulationTests {
     }
 
     private static func step(_ random: inout SeededGenerator, _ isQuiet: Bool) -> Step {
-        let place = random.below(crowd.count)
+        let route = random.below(crowd.count)
         let loop = random.below(DeliveryNode.loops)
         return switch random.below(24) {
         case 0...3: .wake(DeliveryNode.Wake.allCases[random.below(DeliveryNode.Wake.allCases.count)])
         case 4...7: .serve
         case 8...12: .deliver(loop)
-        case 13...15: .come(place)
-        case 16: .leave(place)
-        case 17, 18: .block(place)
-        case 19, 20: .send(place)
+        case 13...15: .come(route)
+        case 16: .leave(route)
+        case 17, 18: .block(route)
+        case 19, 20: .send(route)
         case 21: .walk(loop)
         case 22: .answer(loop)
         default:
@@ -156,9 +165,9 @@ struct DeliverySimulationTests {
         }
     }
 
-    private static func play(_ places: [Place], _ steps: [Step], _ mutant: DeliveryMutant?) throws -> String? {
-        let node = try DeliveryNode(places, mutant: mutant)
-        for place in places.indices { node.happen(.come(place)) }
+    private static func play(_ routes: [Route], _ steps: [Step], _ mutant: DeliveryMutant?) throws -> String? {
+        let node = try DeliveryNode(routes, mutant: mutant)
+        for route in routes.indices { node.happen(.come(route)) }
         for step in [Step.serve, .serve, .deliver(0), .deliver(0), .deliver(1)] { node.happen(step) }
         for step in steps { node.happen(step) }
         node.settleDown()

@@ -207,7 +207,7 @@ struct IngestJoinTests {
         ([.partition(.init(topic: 0, number: 0)), .topic(1)], "epoch"),
         ([.topic(1), .partition(.init(topic: 0, number: 0))], "epoch"),
     ])
-    func `why everybody is told to resync`(_ lost: [LostLogs], _ why: String) async throws {
+    func `why all clients resync`(_ lost: [LostLogs], _ why: String) async throws {
         let bench = try IngestBench(loops: 1)
         bench.subscribe("A", loop: 0, 1)
         bench.ingest.reset(lost, wallClock: 1_000)

@@ -1,4 +1,4 @@
-// Tests: IngestDesk.swift
+// Tests: IngestRequests.swift
 
 import LiveUpdates
 import TestHarness

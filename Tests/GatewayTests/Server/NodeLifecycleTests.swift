@@ -8,7 +8,7 @@ struct NodeLifecycleTests {
     typealias Step = NodeLifecycle.Step
 
     static let times = NodeLifecycle.Times(delay: 5_000, window: 30_000, retry: 4_000)
-    static let hurried = Farewell(.restart, retryMilliseconds: 1_000...5_000)
+    static let hurried = CloseNotice(.restart, retryMilliseconds: 1_000...5_000)
 
     /// What an input leads to. Nil: it is refused.
     typealias Turn = (input: Input, steps: [Step]?)
@@ -30,11 +30,11 @@ struct NodeLifecycleTests {
         [.reportDraining(true), .refuseRequests(true), .spread(windowMilliseconds: 700)]
     )
 
-    static func hurry(_ input: Input, _ farewell: Farewell) -> Turn {
+    static func hurry(_ input: Input, _ closeNotice: CloseNotice) -> Turn {
         (
             input,
             [
-                .wait(milliseconds: 1_500), .reportDraining(true), .refuseRequests(true), .closeAll(farewell),
+                .wait(milliseconds: 1_500), .reportDraining(true), .refuseRequests(true), .closeAll(closeNotice),
                 .closeListeners,
             ]
         )
@@ -51,7 +51,7 @@ struct NodeLifecycleTests {
                 (
                     .timePassed,
                     [
-                        .closeAll(Farewell(.restart, retryMilliseconds: 0...4_000)), .wait(milliseconds: 3_000),
+                        .closeAll(CloseNotice(.restart, retryMilliseconds: 0...4_000)), .wait(milliseconds: 3_000),
                     ]
                 ),
                 (.timePassed, [.stop]),
@@ -84,11 +84,11 @@ struct NodeLifecycleTests {
             ], end: .stopped),
         Row(
             name: "SIGINT",
-            turns: [hurry(.interrupt, Farewell(.goingAway)), (.terminate, []), (.interrupt, []), (.empty, [.stop])],
+            turns: [hurry(.interrupt, CloseNotice(.goingAway)), (.terminate, []), (.interrupt, []), (.empty, [.stop])],
             end: .stopped),
         Row(
             name: "SIGINT within the window",
-            turns: [sigterm, (.timePassed, toWindow), hurry(.interrupt, Farewell(.goingAway))], end: .hurried),
+            turns: [sigterm, (.timePassed, toWindow), hurry(.interrupt, CloseNotice(.goingAway))], end: .hurried),
         Row(
             name: "a drain by an operator ends nothing, and can be taken back",
             turns: [
@@ -111,12 +111,13 @@ struct NodeLifecycleTests {
                 (.undrain, nil), (.empty, [.stop]), (.undrain, nil),
             ], end: .stopped),
         Row(
-            name: "SIGINT on a drained node", turns: [drain, hurry(.interrupt, Farewell(.goingAway)), (.undrain, nil)],
+            name: "SIGINT on a drained node",
+            turns: [drain, hurry(.interrupt, CloseNotice(.goingAway)), (.undrain, nil)],
             end: .hurried),
         Row(
             name: "who has stopped does nothing more",
             turns: [
-                hurry(.interrupt, Farewell(.goingAway)), (.timePassed, [.stop]), (.timePassed, []), (.empty, []),
+                hurry(.interrupt, CloseNotice(.goingAway)), (.timePassed, [.stop]), (.timePassed, []), (.empty, []),
                 (.terminate, []), (.interrupt, []), (.drain(windowMilliseconds: 9), []),
             ], end: .stopped),
         Row(name: "nothing to do", turns: [(.timePassed, []), (.empty, [])], end: .running),

@@ -10,7 +10,7 @@ struct PartsTests {
         try #require(Settings.load(text: Array(text.utf8), file: "gate.yaml").settings)
     }
 
-    @Test func `a reload goes on with the keys that were fetched, where they come from the same place`() throws {
+    @Test func `a reload goes on with the keys that were fetched, where they come from the same source`() throws {
         func material(_ url: String, _ refresh: String) throws -> SettingsMaterial {
             let text = """
                 auth: {jwt: [{issuer: i, audience: a, algorithms: [ES256], keys_url: "\(url)", keys_refresh: \(refresh)}]}

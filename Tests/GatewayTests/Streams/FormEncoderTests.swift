@@ -80,8 +80,8 @@ struct FormEncoderTests {
             for text in [
                 sign, sign + sign, "a\(sign)data: x", "\(sign)event: bye\(sign)id: y\(sign)\(sign)", "\r\n" + sign,
             ] {
-                for place in 0..<3 {
-                    let words = (0..<3).map { $0 == place ? text : "w" }
+                for index in 0..<3 {
+                    let words = (0..<3).map { $0 == index ? text : "w" }
                     let stream = Array(
                         self.text(ThinEvent(entity: words[0], id: words[1], type: words[2]), withAt: true, ts: 1).utf8)
                     // Two lines and the empty one: id, data, end.

@@ -123,7 +123,7 @@ struct PollLineTests {
         withExtendedLifetime(middle) {}
     }
 
-    @Test func `everybody may leave before the turn comes`() throws {
+    @Test func `all clients may leave before the turn comes`() throws {
         let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let crowd = try (0..<100).map { _ in try Rig("A", fanOut) }
         _ = deliver(fanOut, [("A", 4)])

@@ -137,7 +137,8 @@ final class StreamRig {
             now = moment
         case .hurried: if case .poll(let poll) = subscription { poll.answerNow() }
         case .expires(let second): if case .stream(let stream) = subscription { stream.tokenExpires(at: second, now) }
-        case .taken(let second): if case .stream(let stream) = subscription { stream.tokenTaken(endsAt: second, now) }
+        case .taken(let second):
+            if case .stream(let stream) = subscription { stream.tokenAccepted(endsAt: second, now) }
         case .end: departing += subscription.end().reduce(0) { $0 + Int($1.count) }
         }
     }

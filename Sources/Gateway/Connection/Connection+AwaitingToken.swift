@@ -5,22 +5,22 @@ import Tokens
 /// What becomes of a request, at once or when another server was asked about its token.
 extension Connection {
     /// The request is read, but it is not known yet whether its token is good.
-    final class Judging {
+    final class AwaitingToken {
         let head: RequestHead
         /// What followed the request.
         var early: EarlyBytes
         var deadline: Timer?
-        var place: Place?
+        var permit: ConnectionPermit?
 
-        init(_ head: RequestHead, _ early: EarlyBytes, _ place: consuming Place?) {
+        init(_ head: RequestHead, _ early: EarlyBytes, _ permit: consuming ConnectionPermit?) {
             self.head = head
             self.early = early
-            self.place = place
+            self.permit = permit
         }
     }
 
     /// `finding`: what was found out about the request's token, where that had to be asked.
-    func decide(_ head: RequestHead, early: EarlyBytes, finding: JudgingFinding? = nil) {
+    func decide(_ head: RequestHead, early: EarlyBytes, finding: TokenLookupResult? = nil) {
         identifyClient(head)
         answerFields = loop.admission.browsers.fields(head)
         if case .request(let reading) = phase, let limit = reading.limit { return refuseOverLimit(limit, head) }
@@ -48,33 +48,33 @@ extension Connection {
 
     /// Waits for the finding, at most as long as a request may last.
     func awaitFinding(_ question: TokenQuestion, _ head: RequestHead, _ early: EarlyBytes) {
-        let place = takePlace()
+        let permit = takePermit()
         endPhase()
-        let judging = Judging(head, early, place)
-        phase = .judging(judging)
-        judging.deadline = schedule(.deadline, afterMilliseconds: loop.policy.handshakeTimeoutMilliseconds)
+        let awaiting = AwaitingToken(head, early, permit)
+        phase = .awaitingToken(awaiting)
+        awaiting.deadline = schedule(.deadline, afterMilliseconds: loop.policy.handshakeTimeoutMilliseconds)
         // While it waits its end should be noticed.
         if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
-        loop.judging.post(JudgingRequest(question: question, loop: loop.index, connection: id))
+        loop.lookups.post(TokenLookupRequest(question: question, loop: loop.index, connection: id))
     }
 
     /// What could be found out was.
-    func judged(_ answer: JudgingAnswer) {
+    func tokenLookedUp(_ answer: TokenLookupAnswer) {
         let finding = answer.finding
-        if case .open(let open) = phase { return tokenJudged(open, finding, recheck: answer.recheck) }
+        if case .open(let open) = phase { return tokenChecked(open, finding, recheck: answer.recheck) }
         // It may have been refused meanwhile, since its time was up.
-        guard case .judging(let judging) = phase else { return }
-        cancel(&judging.deadline)
-        decide(judging.head, early: judging.early, finding: finding)
+        guard case .awaitingToken(let awaiting) = phase else { return }
+        cancel(&awaiting.deadline)
+        decide(awaiting.head, early: awaiting.early, finding: finding)
     }
 
-    func judgingTookTooLong() {
-        guard case .judging(let judging) = phase else { return }
-        refuse(Refusal(.notReady), isStorable: judging.head.path == Admission.livePath)
+    func tokenLookupTimedOut() {
+        guard case .awaitingToken(let awaiting) = phase else { return }
+        refuse(Refusal(.notReady), isStorable: awaiting.head.path == Admission.livePath)
     }
 }
 
 extension ConnectionLoop {
     /// What was found out about the token of a request that waits, or of an open stream.
-    func receive(_ answer: JudgingAnswer) { connections[answer.connection]?.judged(answer) }
+    func receive(_ answer: TokenLookupAnswer) { connections[answer.connection]?.tokenLookedUp(answer) }
 }

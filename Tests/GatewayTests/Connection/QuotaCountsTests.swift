@@ -1,4 +1,4 @@
-// Tests: PlaceCounts.swift, Places.swift
+// Tests: QuotaCounts.swift, ConnectionQuota.swift
 
 import Balancer
 import GatewaySettings
@@ -8,12 +8,12 @@ import Testing
 
 @testable import Gateway
 
-struct PlaceCountsTests {
+struct QuotaCountsTests {
     @Test(
         arguments: [(1_048_576, 1_048_448), (1024, 896), (257, 129), (256, 128), (100, 50), (1, 1), (.max, .max)]
             as [(Int, Int32)])
     func `clients leave descriptors to the node`(_ descriptors: Int, _ highest: Int32) {
-        #expect(PlaceLimits.highestDescriptor(of: descriptors) == highest)
+        #expect(QuotaLimits.highestDescriptor(of: descriptors) == highest)
     }
 
     private static let account = Account("A")
@@ -26,8 +26,8 @@ struct PlaceCountsTests {
     }
 
     /// Lets all come that may, and returns the limit in the way of the last one.
-    private func last(of clients: [Client], _ limits: PlaceLimits) throws -> ConnectionLimit? {
-        var counts = PlaceCounts()
+    private func last(of clients: [Client], _ limits: QuotaLimits) throws -> ConnectionLimit? {
+        var counts = QuotaCounts()
         var limit: ConnectionLimit?
         for client in clients {
             let account = Account(client.account)
@@ -38,65 +38,65 @@ struct PlaceCountsTests {
     }
 
     /// Two who came, and a third; with the limit that is in its way, of 2.
-    private static let thirds: [(clients: [Client], limits: PlaceLimits, reached: ConnectionLimit.Name?)] = [
-        ([("A", "s", "::1"), ("B", "t", "::2"), ("C", "u", "::3")], PlaceLimits(), nil),
-        ([("A", "s", "::1"), ("B", "t", "::2"), ("C", "u", "::3")], PlaceLimits(maximumConnections: 2), .node),
-        ([("A", "s", "::1"), ("B", "t", "::2"), ("C", "u", "::3")], PlaceLimits(maximumConnections: 3), nil),
+    private static let thirds: [(clients: [Client], limits: QuotaLimits, reached: ConnectionLimit.Name?)] = [
+        ([("A", "s", "::1"), ("B", "t", "::2"), ("C", "u", "::3")], QuotaLimits(), nil),
+        ([("A", "s", "::1"), ("B", "t", "::2"), ("C", "u", "::3")], QuotaLimits(maximumConnections: 2), .node),
+        ([("A", "s", "::1"), ("B", "t", "::2"), ("C", "u", "::3")], QuotaLimits(maximumConnections: 3), nil),
         (
-            [("A", "s", "::1"), ("A", "t", "::2"), ("A", "u", "::3")], PlaceLimits(maximumConnectionsPerAccount: 2),
+            [("A", "s", "::1"), ("A", "t", "::2"), ("A", "u", "::3")], QuotaLimits(maximumConnectionsPerAccount: 2),
             .account
         ),
-        ([("A", "s", "::1"), ("A", "s", "::2"), ("B", "s", "::3")], PlaceLimits(maximumConnectionsPerAccount: 2), nil),
+        ([("A", "s", "::1"), ("A", "s", "::2"), ("B", "s", "::3")], QuotaLimits(maximumConnectionsPerAccount: 2), nil),
         (
-            [("A", "s", "::1"), ("A", "s", "::2"), ("A", "s", "::3")], PlaceLimits(maximumConnectionsPerSubject: 2),
+            [("A", "s", "::1"), ("A", "s", "::2"), ("A", "s", "::3")], QuotaLimits(maximumConnectionsPerSubject: 2),
             .subject
         ),
         // A subject is one of its account, and who has none is no subject.
-        ([("A", "s", "::1"), ("B", "s", "::2"), ("C", "s", "::3")], PlaceLimits(maximumConnectionsPerSubject: 2), nil),
-        ([("A", nil, "::1"), ("A", nil, "::2"), ("A", nil, "::3")], PlaceLimits(maximumConnectionsPerSubject: 2), nil),
+        ([("A", "s", "::1"), ("B", "s", "::2"), ("C", "s", "::3")], QuotaLimits(maximumConnectionsPerSubject: 2), nil),
+        ([("A", nil, "::1"), ("A", nil, "::2"), ("A", nil, "::3")], QuotaLimits(maximumConnectionsPerSubject: 2), nil),
         (
-            [("A", "", "::1"), ("A", "", "::2"), ("A", "", "::3")], PlaceLimits(maximumConnectionsPerSubject: 2),
+            [("A", "", "::1"), ("A", "", "::2"), ("A", "", "::3")], QuotaLimits(maximumConnectionsPerSubject: 2),
             .subject
         ),
         // Equal to Unicode, and not the same bytes.
         (
             [("A", "\u{E9}", "::1"), ("A", "\u{E9}", "::2"), ("A", "e\u{301}", "::3")],
-            PlaceLimits(maximumConnectionsPerSubject: 2), nil
+            QuotaLimits(maximumConnectionsPerSubject: 2), nil
         ),
         // Account and subject are told apart from others that read the same side by side.
         (
-            [("AB", "C", "::1"), ("AB", "C", "::2"), ("A", "BC", "::3")], PlaceLimits(maximumConnectionsPerSubject: 2),
+            [("AB", "C", "::1"), ("AB", "C", "::2"), ("A", "BC", "::3")], QuotaLimits(maximumConnectionsPerSubject: 2),
             nil
         ),
         // Addresses: IPv4 each, mapped or not; IPv6 by its first 64 bits; Unix sockets not at all.
         (
             [("A", nil, "192.0.2.1"), ("B", nil, "::ffff:192.0.2.1"), ("C", nil, "192.0.2.1")],
-            PlaceLimits(maximumConnectionsPerAddress: 2), .address
+            QuotaLimits(maximumConnectionsPerAddress: 2), .address
         ),
         (
             [("A", nil, "192.0.2.1"), ("B", nil, "192.0.2.1"), ("C", nil, "192.0.2.2")],
-            PlaceLimits(maximumConnectionsPerAddress: 2), nil
+            QuotaLimits(maximumConnectionsPerAddress: 2), nil
         ),
         (
             [("A", nil, "2001:db8:1:2::1"), ("B", nil, "2001:db8:1:2:ffff::"), ("C", nil, "2001:db8:1:2::2")],
-            PlaceLimits(maximumConnectionsPerAddress: 2), .address
+            QuotaLimits(maximumConnectionsPerAddress: 2), .address
         ),
         (
             [("A", nil, "2001:db8:1:2::1"), ("B", nil, "2001:db8:1:2::1"), ("C", nil, "2001:db8:1:3::1")],
-            PlaceLimits(maximumConnectionsPerAddress: 2), nil
+            QuotaLimits(maximumConnectionsPerAddress: 2), nil
         ),
         (
-            [("A", nil, "::1"), ("B", nil, "::1"), ("C", nil, "0.0.0.0")], PlaceLimits(maximumConnectionsPerAddress: 2),
+            [("A", nil, "::1"), ("B", nil, "::1"), ("C", nil, "0.0.0.0")], QuotaLimits(maximumConnectionsPerAddress: 2),
             nil
         ),
         (
-            [("A", nil, "unix"), ("B", nil, "unix"), ("C", nil, "unix")], PlaceLimits(maximumConnectionsPerAddress: 2),
+            [("A", nil, "unix"), ("B", nil, "unix"), ("C", nil, "unix")], QuotaLimits(maximumConnectionsPerAddress: 2),
             nil
         ),
         // What concerns the client alone is told before what concerns the node.
         (
             [("A", "s", "::1"), ("A", "s", "::1"), ("A", "s", "::1")],
-            PlaceLimits(
+            QuotaLimits(
                 maximumConnections: 2, maximumConnectionsPerAccount: 2, maximumConnectionsPerSubject: 2,
                 maximumConnectionsPerAddress: 2), .subject
         ),
@@ -109,9 +109,9 @@ struct PlaceCountsTests {
     }
 
     @Test func `an address counts a connection until its first answer, and its stream afterwards`() throws {
-        let limits = PlaceLimits(maximumConnectionsPerAddress: 2)
+        let limits = QuotaLimits(maximumConnectionsPerAddress: 2)
         let key = try address("::1")
-        var counts = PlaceCounts()
+        var counts = QuotaCounts()
         #expect(counts.arrive(key, limits) == nil && counts.arrive(key, limits) == nil)
         #expect(counts.arrive(key, limits) == ConnectionLimit(name: .address, value: 2))
         // One becomes a stream: it has a place already. The other one is answered.
@@ -127,9 +127,9 @@ struct PlaceCountsTests {
     }
 
     @Test func `a stream behind a balancer counts for its own address, and the connection's is given back`() throws {
-        let limits = PlaceLimits(maximumConnectionsPerAddress: 1)
+        let limits = QuotaLimits(maximumConnectionsPerAddress: 1)
         let (balancer, phone) = (try address("10.0.0.1"), try address("192.0.2.1"))
-        var counts = PlaceCounts()
+        var counts = QuotaCounts()
         #expect(counts.arrive(balancer, limits) == nil)
         #expect(counts.enter(Self.account, nil, phone, arrived: balancer, limits) == nil)
         #expect(counts.addresses == [try #require(phone): 1])
@@ -138,11 +138,11 @@ struct PlaceCountsTests {
 
     @Test func `a refusal counts nothing`() throws {
         for limits in [
-            PlaceLimits(maximumConnections: 1), PlaceLimits(maximumConnectionsPerAccount: 1),
-            PlaceLimits(maximumConnectionsPerSubject: 1), PlaceLimits(maximumConnectionsPerAddress: 1),
+            QuotaLimits(maximumConnections: 1), QuotaLimits(maximumConnectionsPerAccount: 1),
+            QuotaLimits(maximumConnectionsPerSubject: 1), QuotaLimits(maximumConnectionsPerAddress: 1),
         ] {
             let (subject, key) = (SubjectKey(Self.account, "s"), try address("::1"))
-            var counts = PlaceCounts()
+            var counts = QuotaCounts()
             #expect(counts.enter(Self.account, subject, key, arrived: nil, limits) == nil)
             #expect(counts.enter(Self.account, subject, key, arrived: nil, limits) != nil)
             #expect(counts.total == 1 && counts.accounts == [Self.account: 1])
@@ -151,23 +151,23 @@ struct PlaceCountsTests {
     }
 
     @Test func `a stream that goes on as another subject is counted under that one, up to its limit`() throws {
-        let places = Places(PlaceLimits(maximumConnectionsPerSubject: 2))
+        let quota = ConnectionQuota(QuotaLimits(maximumConnectionsPerSubject: 2))
         func isRefused(_ subject: String) throws -> Bool {
-            var place: Place? = try places.arrive(nil)
-            let limit = places.enter(Self.account, subject: subject, address: nil, &place)
-            if let place = place.take() { places.leave(place, of: Self.account) }
+            var permit: ConnectionPermit? = try quota.arrive(nil)
+            let limit = quota.enter(Self.account, subject: subject, address: nil, &permit)
+            if let permit = permit.take() { quota.leave(permit, of: Self.account) }
             return limit?.name == .subject
         }
-        func move(_ place: inout Place?, _ subject: String?) -> ConnectionLimit.Name? {
-            places.move(&place, of: Self.account, to: subject)?.name
+        func move(_ permit: inout ConnectionPermit?, _ subject: String?) -> ConnectionLimit.Name? {
+            quota.move(&permit, of: Self.account, to: subject)?.name
         }
-        var first: Place? = try places.arrive(nil)
-        var second: Place? = try places.arrive(nil)
-        for place in 0..<2 {
+        var first: ConnectionPermit? = try quota.arrive(nil)
+        var second: ConnectionPermit? = try quota.arrive(nil)
+        for index in 0..<2 {
             let limit =
-                place == 0
-                ? places.enter(Self.account, subject: "a", address: nil, &first)
-                : places.enter(Self.account, subject: "a", address: nil, &second)
+                index == 0
+                ? quota.enter(Self.account, subject: "a", address: nil, &first)
+                : quota.enter(Self.account, subject: "a", address: nil, &second)
             #expect(limit == nil)
         }
         #expect(try isRefused("a") && !isRefused("b"))
@@ -177,27 +177,27 @@ struct PlaceCountsTests {
         let full = move(&second, "b")
         #expect(try full == nil && isRefused("b") && !isRefused("a"))
         // At its limit it stays where it is counted; who has no subject has no limit.
-        var third: Place? = try places.arrive(nil)
-        let entered = places.enter(Self.account, subject: "a", address: nil, &third)
+        var third: ConnectionPermit? = try quota.arrive(nil)
+        let entered = quota.enter(Self.account, subject: "a", address: nil, &third)
         let late = move(&third, "b")
         let none = move(&second, nil)
         let next = move(&third, "b")
         let again = move(&second, "b")
         #expect(entered == nil && late == .subject && none == nil && next == nil && again == .subject)
-        for place in [0, 1, 2] {
-            var left = place == 0 ? first.take() : place == 1 ? second.take() : third.take()
-            if let held = left.take() { places.leave(held, of: Self.account) }
+        for index in [0, 1, 2] {
+            var left = index == 0 ? first.take() : index == 1 ? second.take() : third.take()
+            if let held = left.take() { quota.leave(held, of: Self.account) }
         }
-        #expect(places.isEmpty)
+        #expect(quota.isEmpty)
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `whoever comes, goes and is refused, the counts are those who are there`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let limits = PlaceLimits(
+        let limits = QuotaLimits(
             maximumConnections: random.below(30), maximumConnectionsPerAccount: random.below(8),
             maximumConnectionsPerSubject: random.below(4), maximumConnectionsPerAddress: random.below(6))
-        var counts = PlaceCounts()
+        var counts = QuotaCounts()
         var arrived: [AddressKey] = []
         var inside: [(account: Account, subject: SubjectKey?, address: AddressKey?)] = []
         for step in 0..<2000 {
@@ -251,71 +251,71 @@ struct PlaceCountsTests {
     func `a second's worth of handshakes comes at once, then as many as the rate`(row: Int) {
         let (limit, at, passed) = Self.storms[row]
         var rate = HandshakeRate()
-        let limits = PlaceLimits(maximumHandshakesPerSecond: limit)
+        let limits = QuotaLimits(maximumHandshakesPerSecond: limit)
         let found = at.map { now in (0..<100).count { _ in rate.take(limits, now: now) == nil } }
         #expect(found == passed)
     }
 
     @Test func `a rate that is lowered counts from then on`() {
         var rate = HandshakeRate()
-        #expect((0..<100).count { _ in rate.take(PlaceLimits(maximumHandshakesPerSecond: 100), now: 0) == nil } == 100)
-        let low = PlaceLimits(maximumHandshakesPerSecond: 2)
+        #expect((0..<100).count { _ in rate.take(QuotaLimits(maximumHandshakesPerSecond: 100), now: 0) == nil } == 100)
+        let low = QuotaLimits(maximumHandshakesPerSecond: 2)
         #expect(rate.take(low, now: 400) == ConnectionLimit(name: .handshakes, value: 2))
         #expect(rate.take(low, now: 500) == nil && rate.take(low, now: 500) != nil)
     }
 
     // MARK: - Owners
 
-    @Test func `a place gives back what it counts, in whatever state it is`() throws {
-        let places = Places(PlaceLimits(maximumConnectionsPerSubject: 1, maximumConnectionsPerAddress: 1))
+    @Test func `a permit gives back what it counts, in whatever state it is`() throws {
+        let quota = ConnectionQuota(QuotaLimits(maximumConnectionsPerSubject: 1, maximumConnectionsPerAddress: 1))
         let key = try address("192.0.2.1")
-        var place: Place? = try places.arrive(key)
-        #expect(throws: ConnectionLimit(name: .address, value: 1)) { places.leave(try places.arrive(key), of: nil) }
-        #expect(places.enter(Self.account, subject: "s", address: key, &place) == nil)
-        #expect(places.total == 1 && places.accounts == [Self.account: 1])
+        var permit: ConnectionPermit? = try quota.arrive(key)
+        #expect(throws: ConnectionLimit(name: .address, value: 1)) { quota.leave(try quota.arrive(key), of: nil) }
+        #expect(quota.enter(Self.account, subject: "s", address: key, &permit) == nil)
+        #expect(quota.total == 1 && quota.accounts == [Self.account: 1])
         // Who is refused keeps what it had, which here is nothing.
-        var second: Place?
-        #expect(places.enter(Self.account, subject: "s", address: nil, &second)?.name == .subject)
-        if let second = second.take() { places.leave(second, of: nil) }
-        if let place = place.take() { places.leave(place, of: Self.account) }
-        #expect(places.isEmpty)
+        var second: ConnectionPermit?
+        #expect(quota.enter(Self.account, subject: "s", address: nil, &second)?.name == .subject)
+        if let second = second.take() { quota.leave(second, of: nil) }
+        if let permit = permit.take() { quota.leave(permit, of: Self.account) }
+        #expect(quota.isEmpty)
     }
 
     @Test(arguments: [(0, 5), (1, 1), (2, 2)])
     func `of one user as many connections are idle as it may have, beside its streams`(_ limit: Int, _ kept: Int) throws
     {
-        let places = Places(PlaceLimits(maximumConnectionsPerSubject: limit))
+        let quota = ConnectionQuota(QuotaLimits(maximumConnectionsPerSubject: limit))
         let (user, other) = (try #require(SubjectKey(Self.account, "a")), try #require(SubjectKey(Self.account, "b")))
-        var stream: Place?
-        #expect(places.enter(Self.account, subject: "a", address: nil, &stream) == nil)
-        let found = (0..<5).count { _ in places.rest(user) }
-        #expect(found == kept && places.rest(other))
+        var stream: ConnectionPermit?
+        #expect(quota.enter(Self.account, subject: "a", address: nil, &stream) == nil)
+        let found = (0..<5).count { _ in quota.rest(user) }
+        #expect(found == kept && quota.rest(other))
         // One asks again, and is idle again.
-        places.endRest(user)
-        #expect(places.rest(user) && places.rest(user) == (limit == 0))
-        for _ in 0..<(limit == 0 ? 6 : kept) { places.endRest(user) }
-        places.endRest(other)
-        if let stream = stream.take() { places.leave(stream, of: Self.account) }
-        #expect(places.isEmpty)
+        quota.endRest(user)
+        #expect(quota.rest(user) && quota.rest(user) == (limit == 0))
+        for _ in 0..<(limit == 0 ? 6 : kept) { quota.endRest(user) }
+        quota.endRest(other)
+        if let stream = stream.take() { quota.leave(stream, of: Self.account) }
+        #expect(quota.isEmpty)
     }
 
-    @Test func `an open connection is hardly larger for its place`() {
-        #expect(MemoryLayout<Place?>.size <= 20)
+    @Test func `an open connection is hardly larger for its permit`() {
+        #expect(MemoryLayout<ConnectionPermit?>.size <= 20)
     }
 
     @Test func `a limit that is lowered drops nobody and refuses the next`() throws {
-        let places = Places(PlaceLimits(maximumConnections: 3))
-        var first: Place?
-        var second: Place?
-        #expect(places.enter(Self.account, subject: nil, address: nil, &first) == nil)
-        places.change(to: PlaceLimits(maximumConnections: 1))
-        #expect(places.enter(Self.account, subject: nil, address: nil, &second)?.description == "max_connections 1")
-        #expect(places.total == 1)
-        if let second = second.take() { places.leave(second, of: nil) }
-        if let first = first.take() { places.leave(first, of: Self.account) }
-        #expect(places.enter(Self.account, subject: nil, address: nil, &first) == nil)
-        if let first = first.take() { places.leave(first, of: Self.account) }
-        #expect(places.isEmpty)
+        let quota = ConnectionQuota(QuotaLimits(maximumConnections: 3))
+        var first: ConnectionPermit?
+        var second: ConnectionPermit?
+        #expect(quota.enter(Self.account, subject: nil, address: nil, &first) == nil)
+        quota.change(to: QuotaLimits(maximumConnections: 1))
+        #expect(quota.enter(Self.account, subject: nil, address: nil, &second)?.description == "max_connections 1")
+        #expect(quota.total == 1)
+        if let second = second.take() { quota.leave(second, of: nil) }
+        if let first = first.take() { quota.leave(first, of: Self.account) }
+        #expect(quota.enter(Self.account, subject: nil, address: nil, &first) == nil)
+        if let first = first.take() { quota.leave(first, of: Self.account) }
+        #expect(quota.isEmpty)
     }
 
     @Test func `the names of limits are keys of the settings, and 0 connections are what descriptors allow`() throws {
@@ -327,9 +327,9 @@ struct PlaceCountsTests {
             (1024, 0, 869), (1024, 60, 811), (1_048_576, 100, 1_015_589), (257, 128, 1), (129, 100, 1), (20, 5, 5),
         ] {
             settings.limits.maximumConnections = 0
-            #expect(PlaceLimits(settings.limits, descriptors: descriptors, own: own).maximumConnections == clients)
+            #expect(QuotaLimits(settings.limits, descriptors: descriptors, own: own).maximumConnections == clients)
             settings.limits.maximumConnections = 5
-            #expect(PlaceLimits(settings.limits, descriptors: descriptors, own: own).maximumConnections == 5)
+            #expect(QuotaLimits(settings.limits, descriptors: descriptors, own: own).maximumConnections == 5)
         }
     }
 }

@@ -6,11 +6,11 @@ import Tokens
 /// Holds requests whose tokens cannot be decided before another server was asked. Confined to its loop.
 ///
 /// Connection loops need its mailbox and it needs theirs: it is made first, and opens when all of them exist.
-final class JudgingDesk {
+final class TokenLookup {
     private let loop: EventLoop
     private let fetching: LazyFetcher
-    private var keys: KeyDesk?
-    private var introspection: IntrospectionDesk?
+    private var keys: KeyLookup?
+    private var introspection: IntrospectionLookup?
 
     init(loop: EventLoop, fetching: LazyFetcher = LazyFetcher()) {
         self.loop = loop
@@ -20,16 +20,16 @@ final class JudgingDesk {
     /// Begins to fetch what the settings name. `outlets` are those of the connection loops, by their index. `withdrawn` is called
     /// after each publication that may lack keys that signed the tokens of open streams.
     func open(
-        _ verifier: TokenVerifier, outlets: [Mailbox<JudgingAnswer>], readiness: NodeReadiness,
-        counters: JudgingCounters, logger: Logger, withdrawn: @escaping () -> Void
+        _ verifier: TokenVerifier, outlets: [Mailbox<TokenLookupAnswer>], readiness: NodeReadiness,
+        counters: TokenLookupCounters, logger: Logger, withdrawn: @escaping () -> Void
     ) {
-        keys = KeyDesk(
+        keys = KeyLookup(
             loop: loop, fetching: fetching, outlets: outlets, readiness: readiness, counters: counters, logger: logger,
             withdrawn: withdrawn)
-        introspection = IntrospectionDesk(
+        introspection = IntrospectionLookup(
             loop: loop, fetching: fetching, counters: counters, logger: logger
         ) { request, finding in
-            outlets[request.loop].post(JudgingAnswer(request, finding))
+            outlets[request.loop].post(TokenLookupAnswer(request, finding))
         }
         adopt(verifier)
     }
@@ -40,7 +40,7 @@ final class JudgingDesk {
         introspection?.adopt(verifier.introspection)
     }
 
-    func receive(_ requests: [JudgingRequest]) {
+    func receive(_ requests: [TokenLookupRequest]) {
         for request in requests {
             switch request.question {
             case .keys(let issuer): keys?.ask(request, issuer)
@@ -57,7 +57,7 @@ final class JudgingDesk {
 }
 
 @available(*, unavailable)
-extension JudgingDesk: Sendable {}
+extension TokenLookup: Sendable {}
 
 /// A fetcher whose thread begins with the first request: most gateways fetch nothing. Confined to a loop.
 final class LazyFetcher {

@@ -8,19 +8,19 @@ import Tokens
 ///
 /// ``IntrospectionAnswers`` decides what is asked, kept and answered. Confined to its loop; questions run on the fetcher's
 /// thread.
-final class IntrospectionDesk {
+final class IntrospectionLookup {
     private let loop: EventLoop
     private let fetching: LazyFetcher
-    private let counters: JudgingCounters
+    private let counters: TokenLookupCounters
     private let logger: Logger
     private let limiter = RateLimiter()
-    private let answer: (JudgingRequest, JudgingFinding) -> Void
+    private let answer: (TokenLookupRequest, TokenLookupResult) -> Void
     private var source: IntrospectionSource?
-    private var answers = IntrospectionAnswers<JudgingRequest>()
+    private var answers = IntrospectionAnswers<TokenLookupRequest>()
 
     init(
-        loop: EventLoop, fetching: LazyFetcher, counters: JudgingCounters, logger: Logger,
-        answer: @escaping (JudgingRequest, JudgingFinding) -> Void
+        loop: EventLoop, fetching: LazyFetcher, counters: TokenLookupCounters, logger: Logger,
+        answer: @escaping (TokenLookupRequest, TokenLookupResult) -> Void
     ) {
         self.loop = loop
         self.fetching = fetching
@@ -36,17 +36,17 @@ final class IntrospectionDesk {
         if let before, let source, source.answers(as: before) {
             return answers.keepAtMost(source.cacheMilliseconds, now: loop.now)
         }
-        for request in answers.forgetAll() { answer(request, .judged(.failure(.unavailable))) }
+        for request in answers.forgetAll() { answer(request, .checked(.failure(.unavailable))) }
     }
 
     /// A request waits for the server's verdict on this token.
-    func ask(_ request: JudgingRequest, _ token: [UInt8]) {
-        guard let source else { return answer(request, .judged(.failure(.unavailable))) }
+    func ask(_ request: TokenLookupRequest, _ token: [UInt8]) {
+        guard let source else { return answer(request, .checked(.failure(.unavailable))) }
         let digest = Digest.sha256(token)
         let second = WallClock.milliseconds / 1000
         switch answers.ask(digest, request, now: loop.now, epochSeconds: second, isHeld: request.recheck > 0) {
-        case .known(let verdict): answer(request, .judged(verdict))
-        case .busy: answer(request, .judged(.failure(.unavailable)))
+        case .known(let verdict): answer(request, .checked(verdict))
+        case .busy: answer(request, .checked(.failure(.unavailable)))
         case .waits: break
         case .asks: ask(source, token, digest)
         }
@@ -65,9 +65,9 @@ final class IntrospectionDesk {
 
     private func ask(_ source: IntrospectionSource, _ token: [UInt8], _ digest: [UInt8]) {
         let request = Self.request(source, token)
-        let (desk, loop) = (LoopBound(self, loop: loop), loop)
+        let (lookup, loop) = (LoopBound(self, loop: loop), loop)
         fetching.fetch(request) { result in
-            loop.execute { desk.value.answered(token, digest, source, result) }
+            loop.execute { lookup.value.answered(token, digest, source, result) }
         }
     }
 
@@ -101,13 +101,13 @@ final class IntrospectionDesk {
             }
         }
         for request in answers.answered(digest, verdict, keepFor: keepFor, now: loop.now) {
-            answer(request, .judged(verdict))
+            answer(request, .checked(verdict))
         }
     }
 }
 
 @available(*, unavailable)
-extension IntrospectionDesk: Sendable {}
+extension IntrospectionLookup: Sendable {}
 
 extension Result where Success == Identity, Failure == TokenRefusal {
     fileprivate var isSuccess: Bool {

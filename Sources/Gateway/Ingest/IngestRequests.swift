@@ -5,7 +5,7 @@ import Reactor
 /// The messages of the loops arrive here and wait for their turn. Confined to the ingest loop.
 ///
 /// Loops need ingest's mailbox and ingest needs theirs. So this object is made first, and opens when all of them exist.
-final class IngestDesk {
+final class IngestRequests {
     private let loop: EventLoop
     private(set) var ingest: Ingest?
     private(set) var source: KafkaSource?
@@ -48,4 +48,4 @@ final class IngestDesk {
 }
 
 @available(*, unavailable)
-extension IngestDesk: Sendable {}
+extension IngestRequests: Sendable {}

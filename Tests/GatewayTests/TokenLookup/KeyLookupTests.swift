@@ -1,4 +1,4 @@
-// Tests: KeyDesk.swift, JudgingDesk.swift, JudgingMessages.swift
+// Tests: KeyLookup.swift, TokenLookup.swift, TokenLookupMessages.swift
 
 import Fetching
 import Logging
@@ -11,38 +11,38 @@ import Tokens
 @testable import Gateway
 
 /// Requests that wait for keys, and a server of keys that answers when the test says so.
-@Suite struct KeyDeskTests {
+@Suite struct KeyLookupTests {
     /// All of it stands on one loop.
     private final class Rig {
-        let desk: JudgingDesk
+        let lookup: TokenLookup
         let verifier: TokenVerifier
         var requests: [FetchRequest] = []
         var answers: [Fetcher.Done] = []
         /// So often loops were told that keys may be gone.
         var withdrawals = 0
 
-        init(_ loop: EventLoop, _ told: Shared<[JudgingAnswer]>, _ source: KeySource) {
+        init(_ loop: EventLoop, _ told: Shared<[TokenLookupAnswer]>, _ source: KeySource) {
             let issuer = TrustedIssuer(
                 issuer: "id", audiences: [], algorithms: [.es256], accountClaim: "account_id",
                 fetched: FetchedKeys(source))
             verifier = TokenVerifier(issuers: [issuer])
             var begin: LazyFetcher.Fetch?
-            desk = JudgingDesk(loop: loop, fetching: LazyFetcher { begin?($0, $1) })
+            lookup = TokenLookup(loop: loop, fetching: LazyFetcher { begin?($0, $1) })
             begin = { [unowned self] request, done in
                 requests.append(request)
                 answers.append(done)
             }
-            let outlet = Mailbox<JudgingAnswer>(loop: loop) { answers in told.update { $0 += answers } }
-            desk.open(
+            let outlet = Mailbox<TokenLookupAnswer>(loop: loop) { answers in told.update { $0 += answers } }
+            lookup.open(
                 verifier, outlets: [outlet], readiness: NodeReadiness(graceMilliseconds: nil),
-                counters: JudgingCounters(), logger: Logger("test", to: SilentLog())
+                counters: TokenLookupCounters(), logger: Logger("test", to: SilentLog())
             ) { [unowned self] in withdrawals += 1 }
         }
 
         func ask(_ numbers: Range<UInt64>) {
-            desk.receive(
+            lookup.receive(
                 numbers.map {
-                    JudgingRequest(question: .keys(issuer: "id"), loop: 0, connection: ConnectionID(number: $0))
+                    TokenLookupRequest(question: .keys(issuer: "id"), loop: 0, connection: ConnectionID(number: $0))
                 })
         }
 
@@ -54,15 +54,15 @@ import Tokens
     private struct Started {
         let loop: EventLoop
         let rig: LoopBound<Rig>
-        let told: Shared<[JudgingAnswer]>
+        let told: Shared<[TokenLookupAnswer]>
 
         /// In words, by what the connections were told.
         var words: [String] {
             told.value.map {
                 switch $0.finding {
                 case .decideAgain: "again"
-                case .judged(.failure(.unavailable)): "unavailable"
-                case .judged: "judged"
+                case .checked(.failure(.unavailable)): "unavailable"
+                case .checked: "judged"
                 }
             }
         }
@@ -76,7 +76,7 @@ import Tokens
     /// With keys that were fetched once.
     private static func start() async throws -> Started {
         let loop = try EventLoop(label: "test")
-        let told = Shared<[JudgingAnswer]>([])
+        let told = Shared<[TokenLookupAnswer]>([])
         let hour: UInt64 = 3_600_000
         let source = KeySource(
             issuer: "id", url: "https://a", authorities: nil, algorithms: [.es256],
@@ -91,9 +91,9 @@ import Tokens
 
     @Test(arguments: [0, 7] as [UInt32])
     func `an answer names who asked, and as which time its stream did`(recheck: UInt32) {
-        let request = JudgingRequest(
+        let request = TokenLookupRequest(
             question: .keys(issuer: "id"), loop: 1, connection: ConnectionID(number: 5), recheck: recheck)
-        let answer = JudgingAnswer(request, .decideAgain)
+        let answer = TokenLookupAnswer(request, .decideAgain)
         #expect(answer.connection == ConnectionID(number: 5) && answer.recheck == recheck)
     }
 
@@ -148,7 +148,7 @@ import Tokens
         ].enumerated() {
             await started.loop.perform { [started] in
                 started.rig.value.answer(.success(set))
-                started.rig.value.desk.adopt(started.rig.value.verifier)
+                started.rig.value.lookup.adopt(started.rig.value.verifier)
             }
             // The next fetch begins behind the answer.
             #expect(try await started.asked(index + 2))

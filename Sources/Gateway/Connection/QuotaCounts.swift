@@ -2,7 +2,7 @@ import Balancer
 import LiveUpdates
 
 /// How many connections there may be, by the settings; 0 is no limit.
-struct PlaceLimits: Equatable, Sendable {
+struct QuotaLimits: Equatable, Sendable {
     /// Of the node.
     var maximumConnections = 0
     var maximumConnectionsPerAccount = 0
@@ -65,7 +65,7 @@ struct SubjectKey: Hashable, Sendable {
 /// The connections of a node by account, by subject and by address.
 ///
 /// Each table has a key for what is there, and none with 0: it is bounded by the connections of the node.
-struct PlaceCounts {
+struct QuotaCounts {
     /// WebSockets, event streams and polls that may wait.
     private(set) var total = 0
     private(set) var accounts: [Account: Int] = [:]
@@ -76,7 +76,7 @@ struct PlaceCounts {
     private(set) var idle: [SubjectKey: UInt32] = [:]
 
     /// Counts a connection from its address until its first answer.
-    mutating func arrive(_ address: AddressKey?, _ limits: PlaceLimits) -> ConnectionLimit? {
+    mutating func arrive(_ address: AddressKey?, _ limits: QuotaLimits) -> ConnectionLimit? {
         if let limit = limit(address, limits) { return limit }
         if let address { addresses[address, default: 0] += 1 }
         return nil
@@ -92,7 +92,7 @@ struct PlaceCounts {
     /// - Parameter arrived: the address that is already counted for its connection; this call continues with it. Behind a
     ///   balancer it may differ from the request's address.
     mutating func enter(
-        _ account: Account, _ subject: SubjectKey?, _ address: AddressKey?, arrived: AddressKey?, _ limits: PlaceLimits
+        _ account: Account, _ subject: SubjectKey?, _ address: AddressKey?, arrived: AddressKey?, _ limits: QuotaLimits
     ) -> ConnectionLimit? {
         if let subject, let limit = limit(subject, limits) { return limit }
         let perAccount = limits.maximumConnectionsPerAccount
@@ -114,7 +114,7 @@ struct PlaceCounts {
     }
 
     /// A stream goes on as another subject, nil: as none. Counts nothing where that one is at its limit.
-    mutating func move(from before: SubjectKey?, to after: SubjectKey?, _ limits: PlaceLimits) -> ConnectionLimit? {
+    mutating func move(from before: SubjectKey?, to after: SubjectKey?, _ limits: QuotaLimits) -> ConnectionLimit? {
         guard before != after else { return nil }
         if let after {
             if let limit = limit(after, limits) { return limit }
@@ -134,7 +134,7 @@ struct PlaceCounts {
 
     /// Counts an idle connection, apart from streams and waits: it costs a descriptor as they do. False where so many of the
     /// subject are idle already as it may have of those.
-    mutating func rest(_ subject: SubjectKey, _ limits: PlaceLimits) -> Bool {
+    mutating func rest(_ subject: SubjectKey, _ limits: QuotaLimits) -> Bool {
         let value = limits.maximumConnectionsPerSubject
         guard value == 0 || Int(idle[subject] ?? 0) < value else { return false }
         idle[subject, default: 0] += 1
@@ -144,12 +144,12 @@ struct PlaceCounts {
     /// The next request has begun, or an idle connection has gone.
     mutating func endRest(_ subject: SubjectKey) { Self.remove(subject, &idle) }
 
-    private func limit(_ subject: SubjectKey, _ limits: PlaceLimits) -> ConnectionLimit? {
+    private func limit(_ subject: SubjectKey, _ limits: QuotaLimits) -> ConnectionLimit? {
         let value = limits.maximumConnectionsPerSubject
         return value > 0 && Int(subjects[subject] ?? 0) >= value ? ConnectionLimit(name: .subject, value: value) : nil
     }
 
-    private func limit(_ address: AddressKey?, _ limits: PlaceLimits) -> ConnectionLimit? {
+    private func limit(_ address: AddressKey?, _ limits: QuotaLimits) -> ConnectionLimit? {
         let value = limits.maximumConnectionsPerAddress
         guard value > 0, let address, Int(addresses[address] ?? 0) >= value else { return nil }
         return ConnectionLimit(name: .address, value: value)
@@ -168,7 +168,7 @@ struct HandshakeRate {
 
     /// Removes one; nil if that worked, else the limit, and nothing is removed. `now` is monotonic, in ms, and may lag behind the
     /// time that another loop has passed.
-    mutating func take(_ limits: PlaceLimits, now milliseconds: UInt64) -> ConnectionLimit? {
+    mutating func take(_ limits: QuotaLimits, now milliseconds: UInt64) -> ConnectionLimit? {
         let limit = limits.maximumHandshakesPerSecond
         guard limit > 0 else { return nil }
         let second: UInt64 = 1_000_000_000

@@ -7,7 +7,7 @@ import Tokens
 ///
 /// Each issuer's ``KeySchedule`` decides when to fetch, and what to answer meanwhile. Confined to its loop; fetches run on the
 /// fetcher's thread.
-final class KeyDesk {
+final class KeyLookup {
     /// Requests that wait for keys at once. Further ones are asked to retry: each holds a head of up to 16 KiB.
     static let maximumWaiting = 1_000
     /// A key server that is slower counts as unavailable.
@@ -17,7 +17,7 @@ final class KeyDesk {
         var published: FetchedKeys
         var schedule: KeySchedule
         var keys: [SignatureKey] = []
-        var waiting: [JudgingRequest] = []
+        var waiting: [TokenLookupRequest] = []
         var timer: Timer?
         /// Whether it was logged that tokens of this issuer cannot be checked.
         var isReportedMissing = false
@@ -30,10 +30,10 @@ final class KeyDesk {
 
     private let loop: EventLoop
     private let readiness: NodeReadiness
-    private let counters: JudgingCounters
+    private let counters: TokenLookupCounters
     private let logger: Logger
     private let limiter = RateLimiter()
-    private let outlets: [Mailbox<JudgingAnswer>]
+    private let outlets: [Mailbox<TokenLookupAnswer>]
     private let withdrawn: () -> Void
     private let fetching: LazyFetcher
     private var issuers: [Issuer] = []
@@ -45,8 +45,8 @@ final class KeyDesk {
 
     /// - Parameter withdrawn: called when some published keys are gone, or may have changed.
     init(
-        loop: EventLoop, fetching: LazyFetcher, outlets: [Mailbox<JudgingAnswer>], readiness: NodeReadiness,
-        counters: JudgingCounters, logger: Logger, withdrawn: @escaping () -> Void
+        loop: EventLoop, fetching: LazyFetcher, outlets: [Mailbox<TokenLookupAnswer>], readiness: NodeReadiness,
+        counters: TokenLookupCounters, logger: Logger, withdrawn: @escaping () -> Void
     ) {
         self.loop = loop
         self.fetching = fetching
@@ -75,7 +75,7 @@ final class KeyDesk {
         }
         for gone in before where !issuers.contains(where: { $0 === gone }) {
             if let timer = gone.timer.take() { loop.cancel(timer) }
-            answer(gone, .judged(.failure(.unavailable)))
+            answer(gone, .checked(.failure(.unavailable)))
         }
         for issuer in issuers { goOn(issuer) }
         reportReadiness()
@@ -89,12 +89,12 @@ final class KeyDesk {
     // MARK: - Questions
 
     /// A request waits for an unknown key of this issuer.
-    func ask(_ request: JudgingRequest, _ name: String) {
+    func ask(_ request: TokenLookupRequest, _ name: String) {
         guard let issuer = issuers.first(where: { $0.published.source.issuer == name }),
             waitingCount < Self.maximumWaiting
-        else { return answer(request, .judged(.failure(.unavailable))) }
+        else { return answer(request, .checked(.failure(.unavailable))) }
         switch issuer.schedule.ask(now: loop.now) {
-        case .unavailable: answer(request, .judged(.failure(.unavailable)))
+        case .unavailable: answer(request, .checked(.failure(.unavailable)))
         case .unknown: answer(request, .decideAgain)
         case .waits: wait(request, issuer)
         case .beginsFetch:
@@ -104,17 +104,17 @@ final class KeyDesk {
         }
     }
 
-    private func wait(_ request: JudgingRequest, _ issuer: Issuer) {
+    private func wait(_ request: TokenLookupRequest, _ issuer: Issuer) {
         issuer.waiting.append(request)
         waitingCount += 1
     }
 
-    private func answer(_ request: JudgingRequest, _ finding: JudgingFinding) {
-        _ = outlets[request.loop].post(JudgingAnswer(request, finding))
+    private func answer(_ request: TokenLookupRequest, _ finding: TokenLookupResult) {
+        _ = outlets[request.loop].post(TokenLookupAnswer(request, finding))
     }
 
     /// Answers all requests that wait for this issuer.
-    private func answer(_ issuer: Issuer, _ finding: JudgingFinding) {
+    private func answer(_ issuer: Issuer, _ finding: TokenLookupResult) {
         for request in issuer.waiting { answer(request, finding) }
         waitingCount -= issuer.waiting.count
         issuer.waiting = []
@@ -157,11 +157,11 @@ final class KeyDesk {
         let request = FetchRequest(
             url: source.url, authorities: source.authorities, headers: ["Accept: application/json"],
             maximumBytes: FetchedKeySet.maximumBytes, timeoutMilliseconds: Self.timeoutMilliseconds)
-        let (desk, which) = (LoopBound(self, loop: loop), LoopBound(issuer, loop: loop))
+        let (lookup, which) = (LoopBound(self, loop: loop), LoopBound(issuer, loop: loop))
         let loop = loop
         fetching.fetch(request) { result in
             let keys = Self.read(result, source)
-            loop.execute { desk.value.ended(which.value, source, keys) }
+            loop.execute { lookup.value.ended(which.value, source, keys) }
         }
     }
 
@@ -221,7 +221,7 @@ final class KeyDesk {
         if case .success = result {
             answer(issuer, .decideAgain)
         } else {
-            answer(issuer, .judged(.failure(.unavailable)))
+            answer(issuer, .checked(.failure(.unavailable)))
         }
         reportReadiness()
     }
@@ -247,7 +247,7 @@ final class KeyDesk {
 }
 
 @available(*, unavailable)
-extension KeyDesk: Sendable {}
+extension KeyLookup: Sendable {}
 
 private struct KeyFetchFailure: Error {
     let reason: String

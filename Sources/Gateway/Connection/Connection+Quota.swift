@@ -15,7 +15,7 @@ extension Connection {
     /// - Returns: the limit for which it is to be refused at once.
     func arrive(_ reading: RequestReading) -> ConnectionLimit? {
         do throws(ConnectionLimit) {
-            reading.place = try loop.places.arrive(addressKey)
+            reading.permit = try loop.quota.arrive(addressKey)
         } catch {
             return refusesLater(reading, error) ? nil : error
         }
@@ -24,7 +24,7 @@ extension Connection {
             reading.owesHandshake = true
             return nil
         }
-        return loop.places.takeHandshake(now: loop.eventLoop.now)
+        return loop.quota.takeHandshake(now: loop.eventLoop.now)
     }
 
     /// Whether the refusal waits for the request's head, which names the page's origin. Without the fields for its origin, no
@@ -41,7 +41,7 @@ extension Connection {
     /// The first bytes of a connection's first request have come.
     func countHandshake(_ reading: RequestReading) {
         reading.owesHandshake = false
-        reading.limit = loop.places.takeHandshake(now: loop.eventLoop.now)
+        reading.limit = loop.quota.takeHandshake(now: loop.eventLoop.now)
     }
 
     /// Refuses a request whose connection is over a limit, before a signature is paid for. A browser's preflight is answered, or
@@ -67,30 +67,30 @@ extension Connection {
     /// Lets an admitted request in if a permit is free for it, and moves on.
     func enter(_ admitted: Admission.Admitted, _ head: RequestHead, _ early: EarlyBytes) {
         let identity = admitted.identity
-        loop.places.rates.note(identity.account, now: loop.eventLoop.now)
-        var place = takePlace()
-        if admitted.takesPlace,
-            let limit = loop.places.enter(
-                identity.account, subject: identity.subject, address: addressKey, &place)
+        loop.quota.rates.note(identity.account, now: loop.eventLoop.now)
+        var permit = takePermit()
+        if admitted.needsPermit,
+            let limit = loop.quota.enter(
+                identity.account, subject: identity.subject, address: addressKey, &permit)
         {
-            leave(&place, nil)
+            leave(&permit, nil)
             return refuse(limit, to: identity, isStorable: head.path == Admission.livePath)
         }
         // The ticket is last, so that a caller that is refused for anything else can use it again.
         if let ticket = admitted.ticket, let policy = loop.admission.tickets,
             let refusal = loop.admission.usedTickets.use(ticket, policy, now: loop.epochSeconds())
         {
-            leave(&place, identity.account)
-            loop.places.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now)
+            leave(&permit, identity.account)
+            loop.quota.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now)
             return refuse(refusal, head)
         }
         endPhase()
         lastAdmitted = identity
         switch admitted.service {
         case .sync(let parameters):
-            poll(parameters, identity, keepsAlive: keepsAlive(behind: head), early, place)
-        case .webSocket, .eventStream: join(admitted, early, place)
-        case .archive(let request): askArchive(request, identity, head, early, place)
+            poll(parameters, identity, keepsAlive: keepsAlive(behind: head), early, permit)
+        case .webSocket, .eventStream: join(admitted, early, permit)
+        case .archive(let request): askArchive(request, identity, head, early, permit)
         case .ticket: preconditionFailure("a ticket is no stream")
         }
     }
@@ -111,27 +111,27 @@ extension Connection {
         guard let identity, let subject = SubjectKey(identity.account, identity.subject),
             AddressKey(peer) != nil, !loop.policy.balancer.trusted.contains(peer)
         else { return true }
-        guard loop.places.rest(subject) else { return false }
+        guard loop.quota.rest(subject) else { return false }
         reading.idleSubject = subject
         return true
     }
 
     func endRest(_ reading: RequestReading) {
-        if let subject = reading.idleSubject.take() { loop.places.endRest(subject) }
+        if let subject = reading.idleSubject.take() { loop.quota.endRest(subject) }
     }
 
     /// The permit of a connection that waits for its first answer.
-    func takePlace() -> Place? {
+    func takePermit() -> ConnectionPermit? {
         switch phase {
-        case .request(let reading): reading.place.take()
-        case .judging(let judging): judging.place.take()
+        case .request(let reading): reading.permit.take()
+        case .awaitingToken(let awaiting): awaiting.permit.take()
         default: nil
         }
     }
 
     /// Returns a permit, if there is one.
-    func leave(_ place: inout Place?, _ account: Account?) {
-        if let place = place.take() { loop.places.leave(place, of: account) }
+    func leave(_ permit: inout ConnectionPermit?, _ account: Account?) {
+        if let permit = permit.take() { loop.quota.leave(permit, of: account) }
     }
 
     /// Answers with the refusal that stands for a limit, and ends.

@@ -2,7 +2,7 @@ import Synchronization
 import Tokens
 
 /// A request waits until something is known of its token.
-struct JudgingRequest: Sendable {
+struct TokenLookupRequest: Sendable {
     let question: TokenQuestion
     let loop: Int
     let connection: ConnectionID
@@ -11,27 +11,27 @@ struct JudgingRequest: Sendable {
 }
 
 /// The answer to a request that waits.
-struct JudgingAnswer: Sendable {
+struct TokenLookupAnswer: Sendable {
     let connection: ConnectionID
-    let finding: JudgingFinding
+    let finding: TokenLookupResult
     let recheck: UInt32
 
-    init(_ request: JudgingRequest, _ finding: JudgingFinding) {
+    init(_ request: TokenLookupRequest, _ finding: TokenLookupResult) {
         connection = request.connection
         recheck = request.recheck
         self.finding = finding
     }
 }
 
-enum JudgingFinding: Sendable {
+enum TokenLookupResult: Sendable {
     /// The search has ended: a new check now either knows the token or refuses it.
     case decideAgain
     /// The verdict itself.
-    case judged(Result<Identity, TokenRefusal>)
+    case checked(Result<Identity, TokenRefusal>)
 }
 
 /// What was asked of other servers since the start. Any thread may read it.
-final class JudgingCounters: Sendable {
+final class TokenLookupCounters: Sendable {
     let keyFetchesOK = Atomic<Int>(0)
     let keyFetchesFailed = Atomic<Int>(0)
     let introspectionsActive = Atomic<Int>(0)

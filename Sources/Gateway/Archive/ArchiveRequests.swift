@@ -14,7 +14,7 @@ import Synchronization
 /// partition is stored in one transaction. Positions are stored with the events before them, even if a partition has none for
 /// the account, or none at all. So the page holds exactly what is before them. Then ingest makes the cursor of these positions
 /// (``History/snapshotCursor(account:positions:now:)``), which gives exactly the rest.
-final class ArchiveDesk: Sendable {
+final class ArchiveRequests: Sendable {
     /// Calls of the store at once: more than it has threads.
     static let maximumCalls = 16
 

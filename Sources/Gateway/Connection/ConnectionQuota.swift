@@ -5,27 +5,27 @@ import Synchronization
 /// The limits on clients, for all loops together: the open connections, and the handshakes of the running second.
 ///
 /// Used when a connection comes and when it goes, never for a message; each call holds the lock for two or three look-ups. An
-/// admitted connection owns a ``Place``, its permit, and returns it once.
-final class Places: Sendable {
+/// admitted connection owns a ``ConnectionPermit``, its permit, and returns it once.
+final class ConnectionQuota: Sendable {
     private struct State {
-        var counts = PlaceCounts()
+        var counts = QuotaCounts()
         var handshakes = HandshakeRate()
-        var limits: PlaceLimits
+        var limits: QuotaLimits
     }
 
     private let state: Mutex<State>
     /// What accounts ask for, and what they are refused.
     let rates = AccountRates()
 
-    init(_ limits: PlaceLimits) { state = Mutex(State(limits: limits)) }
+    init(_ limits: QuotaLimits) { state = Mutex(State(limits: limits)) }
 
     /// The limits for newcomers from now on. No admitted connection has to leave.
-    func change(to limits: PlaceLimits) { state.withLock { $0.limits = limits } }
+    func change(to limits: QuotaLimits) { state.withLock { $0.limits = limits } }
 
     /// Counts a connection from this address, nil for one that does not count, until it has its first answer.
-    func arrive(_ address: AddressKey?) throws(ConnectionLimit) -> Place {
+    func arrive(_ address: AddressKey?) throws(ConnectionLimit) -> ConnectionPermit {
         if let limit = state.withLock({ $0.counts.arrive(address, $0.limits) }) { throw limit }
-        return Place(address: address)
+        return ConnectionPermit(address: address)
     }
 
     /// Uses one of the node's handshakes of this second. `now` is monotonic, in milliseconds.
@@ -36,32 +36,32 @@ final class Places: Sendable {
     /// Lets a stream or a wait in. A connection that has arrived, and was not answered yet, continues with the permit that it
     /// has; it keeps the permit if it is refused.
     func enter(
-        _ account: Account, subject: String?, address: AddressKey?, _ place: inout Place?
+        _ account: Account, subject: String?, address: AddressKey?, _ permit: inout ConnectionPermit?
     ) -> ConnectionLimit? {
         let subject = SubjectKey(account, subject)
         var arrived: AddressKey?
-        if let held = place.take() { arrived = held.end().address }
+        if let held = permit.take() { arrived = held.end().address }
         let limit = state.withLock { $0.counts.enter(account, subject, address, arrived: arrived, $0.limits) }
-        place = limit == nil ? Place(subject, address) : Place(address: arrived)
+        permit = limit == nil ? ConnectionPermit(subject, address) : ConnectionPermit(address: arrived)
         return limit
     }
 
     /// A stream goes on as another subject of its account, or as none: it is counted there from now on.
     ///
     /// - Returns: the limit that prevents it; then the stream stays counted under the old subject.
-    func move(_ place: inout Place?, of account: Account, to subject: String?) -> ConnectionLimit? {
-        guard let held = place.take() else { return nil }
+    func move(_ permit: inout ConnectionPermit?, of account: Account, to subject: String?) -> ConnectionLimit? {
+        guard let held = permit.take() else { return nil }
         let (hasEntered, before, address) = held.end()
         precondition(hasEntered, "a stream whose place counts for no account")
         let after = SubjectKey(account, subject)
         let limit = state.withLock { $0.counts.move(from: before, to: after, $0.limits) }
-        place = Place(limit == nil ? after : before, address)
+        permit = ConnectionPermit(limit == nil ? after : before, address)
         return limit
     }
 
     /// Returns a permit. A permit that counts for an account is returned with that account.
-    func leave(_ place: consuming Place, of account: Account?) {
-        let (hasEntered, subject, address) = place.end()
+    func leave(_ permit: consuming ConnectionPermit, of account: Account?) {
+        let (hasEntered, subject, address) = permit.end()
         state.withLock { state in
             guard hasEntered else { return state.counts.leave(address) }
             guard let account else { preconditionFailure("a stream or a wait is counted for its account") }
@@ -96,9 +96,9 @@ final class Places: Sendable {
     }
 }
 
-/// What is counted for a connection, returned once, to ``Places/leave(_:of:)``: its address until the first answer. For a stream
+/// What is counted for a connection, returned once, to ``ConnectionQuota/leave(_:of:)``: its address until the first answer. For a stream
 /// or a wait: its account, which the stream knows, its subject and its address.
-struct Place: ~Copyable {
+struct ConnectionPermit: ~Copyable {
     // Words without a flag each: every open connection has a permit.
     private let subject: UInt64
     private let address: UInt64
