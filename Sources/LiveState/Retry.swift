@@ -23,16 +23,16 @@ public struct Jitter: Codable, Equatable, Sendable {
     }
 }
 
-/// When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles from one
-/// second to 20 (CLIENT.md). Clients that lost their server together do not come back together.
+/// When to try again. The server's own wait comes first. Otherwise it is full jitter between half a second and a bound that
+/// doubles from one second to 20 (CLIENT.md). So clients that lost their server together do not return together.
 public struct Retry: Codable, Equatable, Sendable {
     /// The shortest wait that the client chooses, in milliseconds.
     public static let minimum: Milliseconds = 500
     /// The longest wait that the client chooses, in milliseconds.
     public static let maximum: Milliseconds = 20_000
-    /// The bound of the first wait.
+    /// The upper bound of the first wait.
     static let firstBound: Milliseconds = 1_000
-    /// So long without a failure, and the next one counts as the first.
+    /// After this long without a failure, the next failure counts as the first.
     public static let calm: Milliseconds = 30_000
     /// The longest wait that a server can ask for: a day.
     static let maximumAsked: Milliseconds = 86_400_000
@@ -41,12 +41,12 @@ public struct Retry: Codable, Equatable, Sendable {
     public private(set) var failures = 0
     private var jitter: Jitter
 
-    /// Without a failure yet. The seed spreads clients: another one for each.
+    /// A retry without failures. The seed spreads clients in time: use another one for each client.
     public init(seed: UInt32) { jitter = Jitter(seed: seed) }
 
-    /// Counts a failure and says how long to wait.
+    /// Counts a failure and returns how long to wait.
     ///
-    /// - Parameter asked: what the server asked for: `retry_ms`, which is this client's own, is taken as it is.
+    /// - Parameter asked: what the server asked for. This is `retry_ms`, which is for this client alone, so it is used unchanged.
     public mutating func wait(asked: Milliseconds? = nil) -> Milliseconds {
         let bound = min(Self.firstBound << Milliseconds(min(failures, 10)), Self.maximum)
         failures += 1
@@ -54,14 +54,14 @@ public struct Retry: Codable, Equatable, Sendable {
         return jitter.milliseconds(Self.minimum, bound)
     }
 
-    /// Counts a failure and says how long to wait after `Retry-After`, which all that were refused together were given alike: up
-    /// to half of it more, and at least a second more, spreads them.
+    /// Counts a failure and returns how long to wait after `Retry-After`. All refused clients got the same value. To spread them,
+    /// it adds up to half of that value, or up to a second if that is more.
     public mutating func wait(retryAfter: Milliseconds) -> Milliseconds {
         failures += 1
         let asked = min(max(retryAfter, 0), Self.maximumAsked)
         return jitter.milliseconds(asked, asked + max(asked / 2, 1_000))
     }
 
-    /// Ends the row of failures.
+    /// Ends the series of failures.
     public mutating func reset() { failures = 0 }
 }

@@ -1,24 +1,24 @@
-/// Milliseconds of the caller's clock. Where it begins is the caller's choice; it never goes back.
+/// Milliseconds of the caller's clock. The caller chooses its zero; the clock never goes back.
 public typealias Milliseconds = Int64
 
 extension Milliseconds {
-    /// The longest time that a setting can mean, 100 years: whoever wants "never" gives `.max`, and no sum with it overflows.
+    /// The longest time that a setting can mean: 100 years. A caller that wants "never" passes `.max`, and no sum overflows.
     static let longestSetting: Milliseconds = 100 * 365 * 86_400_000
 
-    /// A setting as it is used: what is less than `least` counts as that.
+    /// The setting as it is used: a value below `least` counts as `least`.
     package func limited(least: Milliseconds = 0) -> Milliseconds {
         Swift.min(Swift.max(self, least), Self.longestSetting)
     }
 }
 
-/// What decides in the SDK: a value that is given what happens and the time, and answers what is to be done.
+/// The part of the SDK that decides: a value that receives inputs and the time, and returns what is to be done.
 ///
-/// It does no I/O, knows no clock, and draws its random numbers from ``Jitter``, so that a scenario (Tests/Scenarios) has one
-/// outcome, here and in the JavaScript module, whose machines have the same inputs, effects and views. Their JSON form is the
-/// one that the compiler makes: `{"case":{"label":value}}`.
+/// It does no I/O and reads no clock, and it draws its random numbers from ``Jitter``. So a scenario (Tests/Scenarios) has the
+/// same outcome here and in the JavaScript module. The machines of that module have the same inputs, effects and views. Their
+/// JSON form is the one that the compiler makes: `{"case":{"label":value}}`.
 ///
-/// Whoever owns one carries out the effects of an input in their order, hands what comes of them back as inputs, and wakes it
-/// at ``wakeAt``. An input that fits no more, because something else came before it, changes nothing.
+/// Its owner carries out the effects of an input in order, and passes their results back as inputs. It wakes the machine at
+/// ``wakeAt``. An input that no longer applies, because another input came first, changes nothing.
 public protocol StateMachine: Sendable {
     /// What is fixed for its life. Every member has a default.
     associatedtype Settings: Codable & Sendable
@@ -26,16 +26,16 @@ public protocol StateMachine: Sendable {
     associatedtype Input: Codable & Equatable & Sendable
     /// What the owner is to do, in order.
     associatedtype Effect: Codable & Equatable & Sendable
-    /// What can be seen of it between two inputs.
+    /// What is visible from outside between two inputs.
     associatedtype View: Codable & Equatable & Sendable
 
     /// A machine at its beginning, before any input.
     init(_ settings: Settings)
 
-    /// What can be seen of it now.
+    /// What is visible from outside now.
     var view: View { get }
 
-    /// When the input `wake` is due at the latest; nil: only something that happens changes anything.
+    /// When the input `wake` is due at the latest. Nil: nothing changes until something happens.
     var wakeAt: Milliseconds? { get }
 
     /// Handles one input.
@@ -55,7 +55,7 @@ public struct Thing: Codable, Hashable, Sendable {
         self.id = id
     }
 
-    /// By bytes: two ids that a person reads alike may be two things.
+    /// Compares bytes: two ids that a person reads alike may belong to two things.
     public static func == (a: Self, b: Self) -> Bool {
         Exact(a.id) == Exact(b.id) && Exact(a.entity) == Exact(b.entity)
     }
@@ -67,8 +67,8 @@ public struct Thing: Codable, Hashable, Sendable {
     }
 }
 
-/// A text that is compared by its bytes, as servers, stores and JavaScript compare: to Swift's `String` an "e" with an accent is
-/// the same in its composed and its decomposed form.
+/// A text that is compared by its bytes, as servers, stores and JavaScript do. To Swift's `String`, an accented "e" is equal in
+/// its composed and its decomposed form.
 package struct Exact: Hashable, Sendable {
     /// The text.
     package let text: String
@@ -79,7 +79,7 @@ package struct Exact: Hashable, Sendable {
 
     package func hash(into hasher: inout Hasher) {
         for byte in text.utf8 { hasher.combine(byte) }
-        // So that two texts one after the other are told from the same bytes, cut elsewhere.
+        // Two texts hashed one after the other must differ from the same bytes split at another index.
         hasher.combine(UInt8(0xFF))
     }
 }

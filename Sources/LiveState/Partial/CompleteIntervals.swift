@@ -1,26 +1,25 @@
 /// How far something that the server has can be trusted.
 public enum Knowledge: String, Codable, Sendable {
-    /// Nothing is known: to be asked before it is shown.
+    /// Nothing is known: ask for it before it is shown.
     case unknown
     /// As the server has it, as long as the machine is live.
     case known
-    /// As the server had it: may be shown as old, and is asked for when somebody looks at it.
+    /// As the server had it: it may be shown as old, and is asked for when a screen shows it.
     case knownStale
 }
 
 /// The stretches of a list in which nothing is missing: Zulip's intervals of completeness.
 ///
-/// There are several, sorted, merged when they touch or overlap; one may be open at the very beginning or the very end, and
-/// then whatever the server adds there belongs to it. Nothing splits one but a resync, which makes all of them stale: what
-/// is loaded again then is complete, and the rest around it stays stale. Each operation takes time proportional to the
-/// number of intervals.
+/// There are several, sorted, and merged when they touch or overlap. One may be open at the very beginning or the very end. Then
+/// it contains whatever the server adds there. Only a resync ends completeness: it makes all of them stale. What is loaded again
+/// after it is complete, and the rest around it stays stale. Each operation costs time proportional to the number of intervals.
 public struct CompleteIntervals: Codable, Equatable, Sendable {
-    /// So many stretches are remembered, complete and stale ones together. Each comes from a jump into the middle of a list.
+    /// How many stretches are remembered, complete and stale ones together. Each comes from a jump into the middle of a list.
     public static let maximumIntervals = 64
 
     /// Nothing is missing in these. Sorted; no two touch.
     public private(set) var complete: [ListInterval] = []
-    /// Nothing was missing in these. Sorted; none overlaps another or a complete one, but for the end that they share.
+    /// Nothing was missing in these. Sorted; none overlaps another or a complete one, except at a shared end.
     public private(set) var stale: [ListInterval] = []
     private let maximum: Int
 
@@ -36,7 +35,7 @@ public struct CompleteIntervals: Codable, Equatable, Sendable {
         forgetFurthest(from: interval)
     }
 
-    /// Notes that a stretch was complete when it was asked for, and that nobody watched it since.
+    /// Notes that a stretch was complete when it was asked for, and that no events were followed since.
     public mutating func insertStale(_ interval: ListInterval) {
         guard interval.hasExtent else { return }
         Self.merge(interval, into: &stale)
@@ -44,7 +43,7 @@ public struct CompleteIntervals: Codable, Equatable, Sendable {
         forgetFurthest(from: interval)
     }
 
-    /// Nothing is sure any more.
+    /// Makes every complete stretch stale.
     public mutating func markStale() {
         for interval in complete { Self.merge(interval, into: &stale) }
         complete = []
@@ -61,7 +60,7 @@ public struct CompleteIntervals: Codable, Equatable, Sendable {
         stale = stale.compactMap(clipped)
     }
 
-    /// Whether all between two ends may be shown as complete, as old, or has to be asked for first.
+    /// Whether all items between two ends may be shown as complete, may be shown as old, or must be asked for first.
     public func knowledge(of interval: ListInterval) -> Knowledge {
         if complete.contains(where: { $0.contains(interval) }) { return .known }
         var all = stale
@@ -69,26 +68,26 @@ public struct CompleteIntervals: Codable, Equatable, Sendable {
         return all.contains { $0.contains(interval) } ? .knownStale : .unknown
     }
 
-    /// Whether an item at this key is known to be there or not: a new one is added in known stretches only, and ignored
-    /// elsewhere until that part is loaded.
+    /// Whether it is known if there is an item at this key. A new item is added in known stretches only. Elsewhere it is ignored
+    /// until that part is loaded.
     public func knowledge(of key: ListKey) -> Knowledge {
         knowledge(of: ListInterval(lower: .at(key: key), upper: .at(key: key)))
     }
 
-    /// How far nothing is missing from here on; nil where not even this end is known.
+    /// The end up to which nothing is missing from here on. Nil: not even this end is known.
     public func completeEnd(from start: ListEnd, _ direction: ListDirection) -> ListEnd? {
         guard let interval = complete.first(where: { $0.contains(start) }) else { return nil }
         return direction == .forward ? interval.upper : interval.lower
     }
 
-    /// How far something is known from here on, as it is or as it was; nil where not even this end is known.
+    /// The end up to which something is known from here on, current or stale. Nil: not even this end is known.
     public func knownEnd(from start: ListEnd, _ direction: ListDirection) -> ListEnd? {
         var all = CompleteIntervals(maximum: .max)
         for interval in stale + complete { all.insert(interval) }
         return all.completeEnd(from: start, direction)
     }
 
-    /// The page to load so that more is complete from here on; nil when all of it is.
+    /// The page to load next so that more is complete from here on. Nil: all of it is complete.
     public func nextPage(from start: ListEnd, _ direction: ListDirection, limit: Int) -> PageRequest? {
         let last: ListEnd = direction == .forward ? .end : .beginning
         guard start != last else { return nil }
@@ -99,7 +98,7 @@ public struct CompleteIntervals: Codable, Equatable, Sendable {
         return PageRequest(from: reached, direction: direction, limit: limit, isInclusive: false)
     }
 
-    /// Adds to a sorted list, as one with all that it touches.
+    /// Adds to a sorted list, merged with every interval that it touches.
     private static func merge(_ interval: ListInterval, into list: inout [ListInterval]) {
         var merged = interval
         list.removeAll { other in

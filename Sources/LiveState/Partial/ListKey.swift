@@ -1,21 +1,21 @@
-/// Where an item stands in a list: first by its rank, then by its text.
+/// The position of an item in a list: ordered by rank first, then by text.
 ///
-/// The app supplies it for each item, in the order in which its server sorts the list: for the newest first, the negated
-/// time as the rank and the id as the text; for a list by name, rank 0 and the name with the id behind it. No two items of a
-/// list have the same key.
+/// The app supplies it for each item, in the order in which its server sorts the list. For the newest first, use the negated time
+/// as the rank and the id as the text. For a list by name, use rank 0, and the name followed by the id. No two items of a list
+/// have the same key.
 public struct ListKey: Codable, Hashable, Comparable, Sendable {
-    /// What comes first is smaller. Within ±(2^53 - 1), which JavaScript holds exactly.
+    /// The smaller rank comes first. Within ±(2^53 - 1), which JavaScript holds exactly.
     public var rank: Int64
-    /// What decides between two of the same rank: compared by its code points, as UTF-8 bytes are.
+    /// Orders items of the same rank. It is compared by code points, which is the order of UTF-8 bytes.
     public var text: String
 
-    /// A key. No two items of a list have the same, so end the text with the id.
+    /// A key. No two items of a list may have the same one, so end the text with the id.
     public init(rank: Int64 = 0, text: String) {
         self.rank = rank
         self.text = text
     }
 
-    /// By bytes throughout: two strings that a person reads alike may be two ids.
+    /// Compares bytes throughout: two strings that a person reads alike may be two ids.
     public static func == (a: Self, b: Self) -> Bool { a.rank == b.rank && Exact(a.text) == Exact(b.text) }
 
     /// By the number, then by the bytes of the text in UTF-8, as in JavaScript.
@@ -30,13 +30,13 @@ public struct ListKey: Codable, Hashable, Comparable, Sendable {
     }
 }
 
-/// An end of a stretch of a list: a key, or the very beginning or end, behind which nothing can come.
+/// An end of a stretch of a list: a key, or the very beginning or end, beyond which there can be no item.
 public enum ListEnd: Codable, Hashable, Comparable, Sendable {
-    /// Before every item, also of those that come later.
+    /// Before every item, also before items added later.
     case beginning
-    /// At an item, or where one could stand.
+    /// At an item, or at a key where one could be.
     case at(key: ListKey)
-    /// Behind every item, also of those that come later.
+    /// Behind every item, also behind items added later.
     case end
 
     /// The beginning is before every key, and the end behind.
@@ -49,7 +49,7 @@ public enum ListEnd: Codable, Hashable, Comparable, Sendable {
     }
 }
 
-/// The way in which a list is walked through.
+/// The direction in which a list is read.
 public enum ListDirection: String, Codable, Sendable {
     /// Towards larger keys, to the end.
     case forward
@@ -74,7 +74,7 @@ public struct ListInterval: Codable, Hashable, Sendable {
     func contains(_ other: Self) -> Bool { lower <= other.lower && other.upper <= upper }
     func touches(_ other: Self) -> Bool { lower <= other.upper && other.lower <= upper }
 
-    /// False for one with its ends exchanged, and for one that is an open end and nothing else.
+    /// False if the ends are in the wrong order, and if it is only an open end.
     var hasExtent: Bool { lower < upper || (lower == upper && lower != .beginning && lower != .end) }
 
     /// What lies outside of the other: no piece, one or two. A piece keeps the end that it shares.
@@ -87,13 +87,13 @@ public struct ListInterval: Codable, Hashable, Sendable {
     }
 }
 
-/// What of a list can be drawn without a hole: from the end that a screen looks at, up to where nothing is known.
+/// The part of a list that can be drawn without a gap: from the end where a screen begins, to where nothing is known.
 public struct ListStretch: Codable, Equatable, Sendable {
-    /// Its things, beginning at that end; backward against the list's order.
+    /// The ids of its things, beginning at that end. Backward, they are in the reverse of the list's order.
     public var ids: [String]
-    /// It goes on to the other end of the list: nothing is behind it.
+    /// It reaches the other end of the list: nothing is behind it.
     public var isComplete: Bool
-    /// A part of it is as the server had it: something may be missing, or too much.
+    /// A part of it is as the server had it earlier: items may be missing, or be there too much.
     public var isStale: Bool
 
     /// A stretch.
@@ -104,11 +104,11 @@ public struct ListStretch: Codable, Equatable, Sendable {
     }
 }
 
-/// An item of a list: the id of the thing and where it stands.
+/// An item of a list: the id of the thing and its position.
 public struct ListItem: Codable, Hashable, Sendable {
     /// The thing's id.
     public var id: String
-    /// Where it stands in the list.
+    /// Its position in the list.
     public var key: ListKey
 
     /// An item at its key.
@@ -117,7 +117,7 @@ public struct ListItem: Codable, Hashable, Sendable {
         self.key = key
     }
 
-    /// By bytes, as things are told apart.
+    /// Compares bytes, as things are compared.
     public static func == (a: Self, b: Self) -> Bool { Exact(a.id) == Exact(b.id) && a.key == b.key }
 
     /// By bytes, as ``==(_:_:)`` compares.
@@ -131,11 +131,11 @@ public struct ListItem: Codable, Hashable, Sendable {
 public struct PageRequest: Codable, Hashable, Sendable {
     /// Where the page begins; never the end that its direction leads to.
     public var from: ListEnd
-    /// Which way it goes.
+    /// Its direction.
     public var direction: ListDirection
-    /// The most items that are of use.
+    /// The most items that are useful.
     public var limit: Int
-    /// Whether an item that stands exactly at `from` belongs to the page.
+    /// Whether an item exactly at `from` belongs to the page.
     public var isInclusive: Bool
 
     /// Asks for the items from an end on.

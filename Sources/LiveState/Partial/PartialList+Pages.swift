@@ -1,6 +1,6 @@
-// What is asked for, and what becomes of an answer.
+// What is asked for, and what happens to an answer.
 extension PartialList {
-    /// The item at which the screen is full, counted in what is complete; nil when there are not as many.
+    /// The end of the screen's last item, counted in the known items. Nil: there are fewer items.
     private func filledEnd(_ place: Place) -> ListEnd? {
         guard place.count > 0 else { return place.from }
         if place.direction == .forward {
@@ -23,7 +23,7 @@ extension PartialList {
 
     var knowledge: Knowledge? { place.map { intervals.knowledge(of: shown($0)) } }
 
-    /// Without anything known there it is empty, and says nothing of what is behind.
+    /// If nothing is known there, it is empty, and reports nothing about what is behind.
     var stretch: ListStretch? {
         guard let place else { return nil }
         guard let end = intervals.knownEnd(from: place.from, place.direction) else {
@@ -38,7 +38,7 @@ extension PartialList {
             isStale: intervals.knowledge(of: known) != .known)
     }
 
-    /// Asks for the next page that the screen has use for, and gives up one that fits no more.
+    /// Asks for the next page that the screen needs, and gives up a page that no longer fits.
     mutating func askNext(_ effects: inout [Effect]) {
         let next = place.flatMap(nextPage)
         if page?.request != next { giveUpPage(&effects) }
@@ -50,7 +50,7 @@ extension PartialList {
         effects.append(.loadPage(number: lastNumber, page: next))
     }
 
-    /// Behind what is known from the screen on. Without a finger what is loaded is old at once, and is not loaded again.
+    /// The page behind what is known from the screen on. Without a cursor, a loaded page is old at once, and is not loaded again.
     private func nextPage(_ place: Place) -> PageRequest? {
         var known = intervals
         if !isFingerHeld { for interval in intervals.stale { known.insert(interval) } }
@@ -73,8 +73,8 @@ extension PartialList {
         }
         let keys = given.map(\.key)
         let furthest = (isForward ? keys.max() : keys.min()).map { ListEnd.at(key: $0) }
-        // Nothing, or nothing but the item that was known, and more behind it: that says nothing. What too much changed under
-        // is of no use either. Asked again at once it might go on for ever.
+        // An answer that is empty, or has only the known item, though more is behind it, gives nothing new. Neither is a page
+        // useful under which too much changed. To ask again at once might repeat for ever.
         let isNew = isLast || (furthest != nil && (page.request.isInclusive || furthest != from))
         guard isNew, !page.isOverrun, let end = isLast ? (isForward ? .end : .beginning) : furthest else {
             return fail(nil, at: now)
@@ -105,7 +105,7 @@ extension PartialList {
         isFingerHeld = isHeld
         refused = nil
         if !isHeld { intervals.markStale() }
-        // It may lack what happened between its question and the new finger.
+        // Its answer may lack what happened between its question and the new cursor.
         giveUpPage(&effects)
     }
 
@@ -126,7 +126,7 @@ extension PartialList {
         }
     }
 
-    /// Puts an item where it stands now; nil removes it.
+    /// Puts an item at its new position; nil removes it.
     mutating func set(_ id: String, _ key: ListKey?) {
         if let old = keys[Exact(id)] {
             guard old != key else { return }
@@ -135,7 +135,7 @@ extension PartialList {
         keys[Exact(id)] = key
         guard let key else { return }
         let index = index(of: key)
-        // Two of one key: the later one has it.
+        // If two items have the same key, the later one gets it.
         if index < items.count, items[index].key == key {
             keys[Exact(items[index].id)] = nil
             items[index] = ListItem(id: id, key: key)
@@ -144,7 +144,7 @@ extension PartialList {
         }
     }
 
-    /// Where the first item stands that is not before the key.
+    /// The index of the first item that is not before the key.
     private func index(of key: ListKey) -> Int {
         var (low, high) = (0, items.count)
         while low < high {
@@ -154,7 +154,7 @@ extension PartialList {
         return low
     }
 
-    /// Forgets what is too much, and each item that lies in no known stretch any more. Takes time proportional to all items.
+    /// Forgets items over the limit, and items that are in no known stretch. Costs time proportional to the number of items.
     mutating func limitItems() {
         if items.count > settings.maximumItems {
             let shown = place.map(\.from) ?? .beginning
@@ -176,6 +176,6 @@ extension PartialList {
 }
 
 extension PageRequest {
-    /// Whether the answer speaks of an item at this key, as far as its ends are concerned.
+    /// Whether the answer covers an item at this key, as far as the end at `from` is concerned.
     func covers(_ key: ListKey) -> Bool { isInclusive || from != .at(key: key) }
 }

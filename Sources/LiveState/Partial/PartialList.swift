@@ -1,27 +1,26 @@
-/// A list of which parts are known: what it shows, and which page to load next.
+/// A list of which only parts are known. It decides what is shown, and which page to load next.
 ///
-/// It is told where a screen is, and asks for pages, one at a time, until nothing is missing from there on for as many
-/// items as the screen has use for. What comes by events is added where the list is known, and ignored elsewhere until that
-/// part is loaded. What changed while a page was on its way is reloaded behind it, since nobody knows which of the two the
-/// page has.
+/// It knows where a screen is. It asks for pages, one at a time, until nothing is missing for as many items as the screen needs.
+/// Events add items where the list is known, and are ignored elsewhere until that part is loaded. Things that changed while a
+/// page was in flight are reloaded after it, because the page may have either value.
 public struct PartialList: StateMachine {
     /// What is fixed for its life.
     public struct Settings: Codable, Equatable, Sendable {
         /// Items of a page: 50; 1 or more.
         public var pageLimit = 50
-        /// So many items are remembered; those furthest from where the screen is go first: 10,000; 2 or more.
+        /// How many items are remembered; those furthest from the screen are forgotten first: 10,000; 2 or more.
         public var maximumItems = 10_000
         /// See ``CompleteIntervals/maximumIntervals``.
         public var maximumIntervals = CompleteIntervals.maximumIntervals
-        /// So many things may change while a page is on its way; when there are more, it counts as failed: 200.
+        /// How many things may change while a page is in flight: 200. If more change, the page counts as failed.
         public var maximumChanges = 200
-        /// Of the waits after failures.
+        /// Seed of the waits after failures.
         public var seed: UInt32 = 0
 
         /// The defaults.
         public init() {}
 
-        /// Members that are missing are as by default.
+        /// Missing members get their defaults.
         public init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             func value<Value: Decodable>(_ key: CodingKeys, _ standard: Value) throws -> Value {
@@ -37,25 +36,25 @@ public struct PartialList: StateMachine {
 
     /// What happens.
     public enum Input: Codable, Equatable, Sendable {
-        /// A screen shows the list from there on, and has use for so many items, up to half of `maximumItems`.
+        /// A screen shows the list from this end on, and needs this many items, up to half of `maximumItems`.
         case show(from: ListEnd, direction: ListDirection, count: Int)
         /// No screen shows it.
         case hide
-        /// The machine got a finger, or lost it (`resync`, hopelessly old): without one all is stale, and stays so.
+        /// The machine got a cursor, or lost it (`resync`, or too old). Without a cursor everything is stale, and stays so.
         case finger(isHeld: Bool)
-        /// What was stored, behind `finger` if that was stored too.
+        /// What was stored. It comes after `finger` if a cursor was stored too.
         case stored(intervals: [ListInterval], items: [ListItem])
-        /// The items of a page in any order; `isLast` when nothing is behind them. One that is not the last and brings no item
-        /// behind what is known counts as failed.
+        /// The items of a page in any order. `isLast`: nothing is behind them. A page that is not the last, and has no item
+        /// behind what is known, counts as failed.
         case pageLoaded(number: Int, items: [ListItem], isLast: Bool)
-        /// Tried again; when the server said so, after its time. What it refuses it would refuse again: such a page is asked
-        /// for when a screen shows the list anew, or with another finger.
+        /// The page is tried again, after the server's time if it gave one. A refused page would be refused again: it is asked
+        /// for when a screen shows the list again, or when the cursor changes.
         case pageFailed(number: Int, retryAfter: Milliseconds?, isRefused: Bool? = nil)
         /// An event named the thing.
         case changed(id: String)
-        /// The thing was reloaded, and stands there.
+        /// The thing was reloaded, and has this position.
         case placed(id: String, key: ListKey)
-        /// The thing is gone, or does not belong to the list any more.
+        /// The thing is gone, or no longer belongs to the list.
         case removed(id: String)
         /// It is time for what was due.
         case wake
@@ -65,25 +64,25 @@ public struct PartialList: StateMachine {
     public enum Effect: Codable, Equatable, Sendable {
         /// Ask the app's API for a page; its answer brings the number back.
         case loadPage(number: Int, page: PageRequest)
-        /// Nobody waits for this page any more.
+        /// This page is no longer needed.
         case giveUpPage(number: Int)
-        /// These changed while a page was on its way: ask for each of them.
+        /// These changed while a page was in flight: reload each of them.
         case reload(ids: [String])
     }
 
-    /// What can be seen of it between two inputs.
+    /// What is visible from outside between two inputs.
     public struct View: Codable, Equatable, Sendable {
-        /// All that is known, in its order; between two items something may be missing.
+        /// All known items, in order; between two of them some may be missing.
         public let items: [ListItem]
-        /// Where nothing is missing.
+        /// The stretches in which nothing is missing.
         public let complete: [ListInterval]
-        /// Where nothing was missing.
+        /// The stretches in which nothing was missing.
         public let stale: [ListInterval]
-        /// Of all from where the screen is up to the item that fills it, or to the end; nil while no screen shows the list.
+        /// How far the shown items are known: from the screen's end to the item that fills it, or to the list's end. Nil: hidden.
         public let knowledge: Knowledge?
-        /// What can be drawn from where the screen is; nil while no screen shows the list.
+        /// What can be drawn from the screen's end on. Nil: no screen shows the list.
         public let stretch: ListStretch?
-        /// Whether a page is on its way.
+        /// Whether a page is in flight.
         public let isLoading: Bool
         /// Failed pages in a row.
         public let failures: Int
@@ -95,14 +94,14 @@ public struct PartialList: StateMachine {
         let count: Int
     }
 
-    /// A page that is on its way.
+    /// A page in flight.
     struct Page: Equatable, Sendable {
         let number: Int
         let request: PageRequest
-        /// Whether each event since it was asked for comes here.
+        /// Whether every event since the question reaches this list.
         let isWatched: Bool
         var changed: Set<Exact> = []
-        /// More changed than is remembered.
+        /// More things changed than are remembered.
         var isOverrun = false
     }
 
@@ -113,7 +112,7 @@ public struct PartialList: StateMachine {
     var keys: [Exact: ListKey] = [:]
     var place: Place?
     var page: Page?
-    /// What the server does not give.
+    /// The page that the server refused.
     var refused: PageRequest?
     var isFingerHeld = false
     var retry: Retry
@@ -130,17 +129,17 @@ public struct PartialList: StateMachine {
         retry = Retry(seed: settings.seed)
     }
 
-    /// What can be seen of it now.
+    /// What is visible from outside now.
     public var view: View {
         View(
             items: items, complete: intervals.complete, stale: intervals.stale, knowledge: knowledge,
             stretch: stretch, isLoading: isLoading, failures: retry.failures)
     }
 
-    /// When a page that failed is due again; nil: none waits.
+    /// When a failed page is due again; nil: none waits.
     public var wakeAt: Milliseconds? { retryAt }
 
-    /// Whether a page is on its way, as the ``view`` says.
+    /// Whether a page is in flight, as the ``view`` shows.
     package var isLoading: Bool { page != nil }
 
     /// Whether the list has this thing.

@@ -1,4 +1,4 @@
-// What becomes of a job: wanted, begun, answered, failed, given up.
+// What happens to a job: it is wanted, begun, answered, failed or given up.
 extension FetchQueue {
     private var inOrder: [Job] { jobs.values.sorted { $0.order < $1.order } }
 
@@ -24,7 +24,7 @@ extension FetchQueue {
             if before.contains(job.thing) || goneLists.contains(job.thing.entity) { giveUp(job, &effects) }
         }
         for thing in shown {
-            // A list loads its stale things by the page, but for those that changed by themselves while nobody looked.
+            // A list loads its stale things by the page. It fetches only those alone that changed while no screen showed them.
             let isOld =
                 detailed.contains(thing)
                 ? !wasDetailed.contains(thing) && known.knowledge(of: thing, isWhole: true) != .known
@@ -33,7 +33,7 @@ extension FetchQueue {
         }
     }
 
-    /// Nobody looks any more: what is known of it is old, and the batch need not wait.
+    /// No screen shows it any more. What is known of it is old now, and the batch does not have to wait.
     private mutating func giveUp(_ job: Job, _ effects: inout [Effect]) {
         let numbers = job.now + job.next
         if let fetch = job.fetch { effects.append(.cancel(fetch: fetch)) }
@@ -42,7 +42,7 @@ extension FetchQueue {
         jobs[job.thing] = nil
     }
 
-    /// A screen waits for it. The fetch that is on its way will do.
+    /// A screen waits for it. A fetch that is in flight already is enough.
     mutating func want(_ thing: Thing) {
         var job = job(thing)
         guard job.fetch == nil else { return }
@@ -59,7 +59,7 @@ extension FetchQueue {
         var job = job(thing)
         if !job.next.isEmpty || job.isWaiting { counts.merged += 1 }
         job.next.append(number)
-        // Whoever asks has waited long enough.
+        // The machine has waited long enough already.
         job.retryAt = nil
         keep(job)
     }
@@ -109,7 +109,7 @@ extension FetchQueue {
         job.fetch = nil
         job.now = []
         job.retry.reset()
-        // It was passed over while no screen showed it, and one does now.
+        // The change was passed over while no screen showed the thing. One does now.
         if isShown.contains(job.thing), known.wasChanged(job.thing, since: job.asked) { job.isForScreen = true }
         keep(job)
     }
@@ -123,13 +123,13 @@ extension FetchQueue {
         if hasScreen { effects.append(.unavailable(thing: job.thing, failure: failure)) }
         job.fetch = nil
         job.now = []
-        // What the server refuses it refuses again: the screen says so, until somebody refreshes it or an event comes.
+        // The server would refuse it again. The screen shows that, until a person refreshes it or an event comes.
         job.isForScreen = hasScreen && !failure.isFinal
         if job.isForScreen, job.next.isEmpty { job.retryAt = now + job.retry.wait(for: failure) }
         keep(job)
     }
 
-    /// What was asked for before is older.
+    /// The answers to all earlier questions are older.
     mutating func put(_ thing: Thing, _ isWhole: Bool) {
         let asked = known.ask()
         _ = known.answer(thing, asked: asked)
@@ -150,7 +150,7 @@ extension FetchQueue {
         effects.append(.accept(page: page, things: accepted))
     }
 
-    /// Begins as many fetches as there is room for.
+    /// Begins as many fetches as the limit allows.
     mutating func begin(_ effects: inout [Effect]) {
         let free = settings.maximumAtOnce - jobs.values.count { $0.fetch != nil }
         guard free > 0 else { return }

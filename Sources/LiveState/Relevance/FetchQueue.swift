@@ -1,29 +1,29 @@
-/// Which things are fetched when: one fetch at a time for a thing, a few at once, those on the screens first.
+/// Decides which things are fetched when: one fetch at a time for each thing, a few at once, those on the screens first.
 ///
-/// What changes while its fetch is on the way is fetched once more, however often it changed. An answer that was asked for
-/// before a newer one came is dropped. What no screen waits for any more is given up, and is stale when somebody looks.
+/// A thing that changes while its fetch is in flight is fetched once more. An answer older than the newest one is dropped. A
+/// fetch that no screen needs any more is given up, and its thing is stale when a screen shows it again.
 ///
-/// Between an ``UpdateMachine`` and its queue stands ``Relevance``: the machine's effect `reload` becomes `reload` or `pass`
-/// here, and the effects `reloaded` and `reloadFailed` are inputs of the machine. To try a failed reload again is the
-/// machine's; what only a screen waits for is tried again here.
+/// ``Relevance`` connects an ``UpdateMachine`` and its queue. The machine's effect `reload` becomes `reload` or `pass` here. The
+/// effects `reloaded` and `reloadFailed` are inputs of the machine. The machine retries a failed reload. This queue retries a
+/// fetch that only a screen waits for.
 public struct FetchQueue: StateMachine {
     /// What is fixed for its life.
     public struct Settings: Codable, Equatable, Sendable {
-        /// Fetches at once: 4. Of each number here less than 1 counts as 1.
+        /// Fetches at once: 4. A value below 1, of any limit here, counts as 1.
         public var maximumAtOnce = 4
-        /// Things that may wait, and things on the screens that are looked after: 1,000 of each.
+        /// Limit of the things that wait, and of the things on the screens that are followed: 1,000 of each.
         public var maximumWaiting = 1_000
         /// See ``KnownThings/maximumThings``.
         public var maximumThings = KnownThings.maximumThings
-        /// Pages on their way; the answer of one that is forgotten for one more is dropped: 32.
+        /// Pages in flight: 32. One more page makes the queue forget the oldest, whose answer is then dropped.
         public var maximumPages = 32
-        /// Of the waits after failures.
+        /// Seed of the waits after failures.
         public var seed: UInt32 = 0
 
         /// The defaults.
         public init() {}
 
-        /// Members that are missing are as by default.
+        /// Missing members get their defaults.
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             maximumAtOnce = try members.decodeIfPresent(Int.self, forKey: .maximumAtOnce) ?? maximumAtOnce
@@ -36,9 +36,9 @@ public struct FetchQueue: StateMachine {
 
     /// What happens. `fetch` is the number of the effect that asked.
     public enum Input: Codable, Equatable, Sendable {
-        /// What screens of details show now, what stands in the lists on the screens, and the entities of lists that take new
-        /// things. Details are fetched unless they are known; a list loads its things by the page, and only those that
-        /// changed while nobody looked are fetched by themselves.
+        /// The things that detail screens show, the things in the lists on the screens, and the entities of lists that accept new
+        /// things. Details are fetched unless they are known. A list loads its things by the page; a thing is fetched alone only
+        /// if it changed while no screen showed it.
         case show(things: [Thing], listed: [Thing], takesNew: [String])
         /// A thing changed, and a screen needs it. The number is the machine's.
         case reload(number: Int, thing: Thing)
@@ -46,9 +46,9 @@ public struct FetchQueue: StateMachine {
         case pass(number: Int, thing: Thing)
         /// A person wants to see it again.
         case refresh(thing: Thing)
-        /// The machine waits for none of its reloads any more.
+        /// The machine no longer waits for any of its reloads.
         case dropReloads
-        /// The machine got a finger, or lost it. Before what is asked with it: pages that are on their way are forgotten.
+        /// The machine got a cursor, or lost it. Send this before any question with it: pages in flight are forgotten.
         case finger(isHeld: Bool)
         /// A fetch has found this.
         case fetched(fetch: Int, outcome: Reloaded)
@@ -56,9 +56,9 @@ public struct FetchQueue: StateMachine {
         case failed(fetch: Int, failure: RequestFailure)
         /// A page, or a snapshot, is asked for now. The number is the caller's.
         case asked(page: Int)
-        /// What it had: summaries of things, or (`isWhole`) all of them.
+        /// The page's content: summaries of things, or (`isWhole`) all of them.
         case answered(page: Int, things: [Thing], isWhole: Bool? = nil)
-        /// The app was given the thing as the answer to an action: as it is now, or (not `isWhole`) a summary of it.
+        /// An action's answer gave the app the thing as it is now: all of it (`isWhole`), or a summary.
         case put(thing: Thing, isWhole: Bool)
         /// It is time for what was due.
         case wake
@@ -68,10 +68,10 @@ public struct FetchQueue: StateMachine {
     public enum Effect: Codable, Equatable, Sendable {
         /// Ask the app's API for the thing; the answer brings the number back.
         case fetch(fetch: Int, thing: Thing)
-        /// Nobody waits for this fetch any more.
+        /// This fetch is no longer needed.
         case cancel(fetch: Int)
-        /// Take what this fetch found. Without this effect its answer is to be dropped. `isLate`: a newer summary is there already, but
-        /// nothing newer of all of it.
+        /// Apply what this fetch found; without this effect, drop its answer. `isLate`: a newer summary is known already, but no
+        /// newer answer with all of the thing.
         case apply(fetch: Int, thing: Thing, outcome: Reloaded, isLate: Bool? = nil)
         /// A reload of the machine is done.
         case reloaded(number: Int, outcome: Reloaded)
@@ -79,13 +79,13 @@ public struct FetchQueue: StateMachine {
         case reloadFailed(number: Int, failure: RequestFailure)
         /// A screen waits for the thing, and it could not be fetched. It is tried again unless the server refused it.
         case unavailable(thing: Thing, failure: RequestFailure)
-        /// Take these things of the page; the others are older there than what is known.
+        /// Apply these things of the page. The page has older values of the others than what is known.
         case accept(page: Int, things: [Thing])
     }
 
-    /// What can be seen of it between two inputs.
+    /// What is visible from outside between two inputs.
     public struct View: Codable, Equatable, Sendable {
-        /// On their way, in the order in which they began.
+        /// Fetches in flight, in the order in which they began.
         public let running: [RunningFetch]
         /// In the order in which they came.
         public let waiting: [Thing]
@@ -101,7 +101,7 @@ public struct FetchQueue: StateMachine {
         public let dropped: Int
     }
 
-    /// A fetch that is on its way.
+    /// A fetch in flight.
     public struct RunningFetch: Codable, Equatable, Sendable {
         /// The number of its effect.
         public let fetch: Int
@@ -124,18 +124,18 @@ public struct FetchQueue: StateMachine {
         var dropped = 0
     }
 
-    /// What waits, or is on its way, for one thing.
+    /// What waits or is in flight for one thing.
     struct Job: Sendable {
         let thing: Thing
         /// Jobs begin in the order in which they came.
         let order: Int
         /// Reloads that the next fetch answers.
         var next: [Int] = []
-        /// Reloads that the fetch on its way answers.
+        /// Reloads that the fetch in flight answers.
         var now: [Int] = []
         /// Whether a screen waits for the next fetch.
         var isForScreen = false
-        /// The one on its way, and the number of its question.
+        /// The number of the fetch in flight, and the number of its question.
         var fetch: Int?
         var asked = 0
         var retryAt: Milliseconds?
@@ -149,7 +149,7 @@ public struct FetchQueue: StateMachine {
     var jobs: [Thing: Job] = [:]
     var shown: [Thing] = []
     var isShown: Set<Thing> = []
-    /// Those of them that a screen of details shows.
+    /// Those of them that a detail screen shows.
     var detailed: Set<Thing> = []
     var takesNew: [String] = []
     /// The numbers of the questions, and the pages in the order in which they were asked.
@@ -168,7 +168,7 @@ public struct FetchQueue: StateMachine {
         known = KnownThings(maximum: settings.maximumThings)
     }
 
-    /// What can be seen of it now.
+    /// What is visible from outside now.
     public var view: View {
         let inOrder = jobs.values.sorted { $0.order < $1.order }
         let running = inOrder.compactMap { job in job.fetch.map { RunningFetch(fetch: $0, thing: job.thing) } }
@@ -186,7 +186,7 @@ public struct FetchQueue: StateMachine {
         known.knowledge(of: thing, isWhole: isWhole)
     }
 
-    /// Of as much as the screens need.
+    /// The same, for as much of the thing as the screens need.
     func neededKnowledge(of thing: Thing) -> Knowledge {
         known.knowledge(of: thing, isWhole: detailed.contains(thing))
     }
@@ -199,7 +199,7 @@ public struct FetchQueue: StateMachine {
         case .reload(let number, let thing): reload(number, thing, &effects)
         case .pass(let number, let thing):
             counts.avoided += 1
-            // What a screen shows and no rule fetches is as good as before.
+            // A thing that a screen shows, and that no rule fetches, is as good as before.
             if !isShown.contains(thing) { known.change(thing) }
             effects.append(.reloaded(number: number, outcome: .value))
         case .refresh(let thing): want(thing)

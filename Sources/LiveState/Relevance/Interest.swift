@@ -2,11 +2,11 @@
 public enum Interest: Codable, Equatable, Sendable {
     /// One thing with its details.
     case details(thing: Thing)
-    /// Things of one entity. `takesNew`: whether those that are created belong there.
+    /// Things of one entity. `takesNew`: whether newly created things belong to the list.
     case list(entity: String, ids: [String], takesNew: Bool)
 }
 
-/// A kind of screen that rules tell apart.
+/// A kind of screen. Rules can differ between kinds.
 public enum InterestKind: String, Codable, Sendable {
     /// A screen of one thing.
     case details
@@ -14,21 +14,21 @@ public enum InterestKind: String, Codable, Sendable {
     case list
 }
 
-/// What an event does for a screen.
+/// What a screen does about an event.
 public enum RelevanceAction: String, Codable, Sendable {
     /// No call.
     case ignore
     /// Fetched, if the screen shows the thing.
     case fetchIfThere
-    /// Fetched by a list that takes new things and does not show this one.
+    /// Fetched by a list that accepts new things and does not show this one.
     case fetchUnlessThere
-    /// Fetched by every screen of its entity: for a list into which things come by changing.
+    /// Fetched by every screen of its entity. For a list that a thing can enter by a change.
     case fetch
-    /// Taken off the list without a call. Details ignore it.
+    /// Removed from the list without a call. Detail screens ignore it.
     case remove
 }
 
-/// Which action an event has on a kind of screen. Of several rules the first that fits holds, an app's before the standard ones.
+/// Which action an event has on a kind of screen. The first matching rule applies; the app's rules precede the standard ones.
 public struct RelevanceRule: Codable, Equatable, Sendable {
     /// Nil: each entity.
     public var entity: String?
@@ -47,7 +47,7 @@ public struct RelevanceRule: Codable, Equatable, Sendable {
         self.action = action
     }
 
-    /// What holds where an app says nothing else.
+    /// The rules that apply where the app sets none.
     public static let standard = [
         RelevanceRule(type: "created", screen: .details, action: .ignore),
         // `deleted` too: the 404 is the answer.
@@ -110,9 +110,9 @@ public struct Screen: Codable, Equatable, Sendable {
         interest = .list(entity: entity, ids: all.filter { Exact($0) != gone }, takesNew: takesNew)
     }
 
-    /// Whether what happened to a thing, in this order, has to be fetched for this screen.
+    /// Whether a screen must fetch a thing after these events, which are in their order.
     ///
-    /// - Parameter removed: whether the last of it takes the thing off the list.
+    /// - Parameter removed: whether the last of these events removes the thing from the list.
     func needs(_ thing: Thing, _ types: [String], _ rules: [RelevanceRule]) -> (fetch: Bool, removed: Bool) {
         let (kind, entity, takesNew): (InterestKind, String, Bool) =
             switch interest {

@@ -1,10 +1,10 @@
 /// How far each thing can be trusted.
 ///
-/// Questions, changes and losses of the finger are numbered in one row, so that late can be told from new: an answer counts for
-/// what the server had when it was asked.
+/// Questions, changes and losses of the cursor share one sequence of numbers, so that late and new can be distinguished. An
+/// answer counts as what the server had when the question was asked.
 public struct KnownThings: Codable, Equatable, Sendable {
-    /// So many things are remembered; beyond it the eighth that was used longest ago goes, and is unknown again. What is
-    /// pinned stays.
+    /// How many things are remembered. Beyond it, the eighth that was used longest ago is forgotten and is unknown again. Pinned
+    /// things stay.
     public static let maximumThings = 10_000
 
     private struct Entry: Codable, Equatable {
@@ -22,14 +22,14 @@ public struct KnownThings: Codable, Equatable, Sendable {
     private var isWatched = false
     /// Answers to questions from before this are old.
     private var staleBefore = 0
-    /// As far as anything was forgotten: an answer to an older question may be older than what is forgotten.
+    /// The newest number that was forgotten. An answer to an older question may be older than what is forgotten.
     private var forgotten = 0
     private var entries: [Thing: Entry] = [:]
     private var uses = 0
     /// On a screen now.
     private var pinned: Set<Thing> = []
 
-    /// Knows nothing yet, and keeps so many things at most; less than 1 counts as 1.
+    /// Knows nothing yet. It keeps at most this many things; a value below 1 counts as 1.
     public init(maximum: Int = maximumThings) { self.maximum = max(1, maximum) }
 
     /// Things that must not be forgotten: all that is on the screens.
@@ -55,7 +55,7 @@ public struct KnownThings: Codable, Equatable, Sendable {
         max(entries[thing]?.changed ?? 0, staleBefore) > asked
     }
 
-    /// Whether it changed since its last answer: what is old only because the finger was lost does not count.
+    /// Whether the thing changed since its last answer. A thing that is old only because the cursor was lost does not count.
     public func hasChanged(_ thing: Thing) -> Bool {
         entries[thing].map { $0.isHeld && $0.changed > $0.asked } ?? false
     }
@@ -66,7 +66,7 @@ public struct KnownThings: Codable, Equatable, Sendable {
         use(thing) { $0.changed = changed }
     }
 
-    /// Notes that events come from now on, or no more: what was asked before is old.
+    /// Notes that events come from now on, or no longer come. Answers to earlier questions are old.
     public mutating func watch(_ isWatched: Bool) {
         self.isWatched = isWatched
         staleBefore = ask()

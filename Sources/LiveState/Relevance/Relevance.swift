@@ -1,22 +1,22 @@
-/// What is shown decides what is fetched: the interests of the screens, and the rules by which an event concerns them.
+/// Decides what is fetched from what is shown: from the interests of the screens, and the rules for events.
 public struct Relevance: StateMachine {
     /// What is fixed for its life.
     public struct Settings: Codable, Equatable, Sendable {
         /// Rules of the app, before the standard ones.
         public var rules: [RelevanceRule] = []
-        /// Screens at once; the one shown longest ago is forgotten for one more: 32.
+        /// Screens at once: 32. One more screen makes it forget the one that was shown longest ago.
         public var maximumScreens = 32
-        /// Ids of one list; those behind them are not followed: 10,000.
+        /// Ids of one list: 10,000. The ids behind them are not followed.
         public var maximumIDs = 10_000
-        /// Things that were seen to change are remembered up to this number, the last ones: 1,000.
+        /// How many things that a person saw change are remembered, the last ones: 1,000.
         public var maximumSeen = 1_000
-        /// And for so long, in ms: 10 minutes.
+        /// And for how long, in ms: 10 minutes.
         public var seenFor: Milliseconds = 600_000
 
         /// The defaults.
         public init() {}
 
-        /// Members that are missing are as by default.
+        /// Missing members get their defaults.
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             rules = try members.decodeIfPresent([RelevanceRule].self, forKey: .rules) ?? rules
@@ -50,17 +50,17 @@ public struct Relevance: StateMachine {
     public enum Effect: Codable, Equatable, Sendable {
         /// A screen needs it.
         case fetch(number: Int, thing: Thing)
-        /// No screen needs it: what is known of it is old now, and nothing is asked.
+        /// No screen needs it: what is known of it is old now, and nothing is fetched.
         case pass(number: Int, thing: Thing)
-        /// Take it off these lists.
+        /// Remove it from these lists.
         case remove(thing: Thing, screens: [String])
     }
 
-    /// What can be seen of it between two inputs.
+    /// What is visible from outside between two inputs.
     public struct View: Codable, Equatable, Sendable {
         /// In the order in which they were last shown.
         public let screens: [Screen]
-        /// The things that changed before a person's eyes, the last one last.
+        /// The things that a person saw change, the last one last.
         public let seen: [SeenThing]
     }
 
@@ -89,7 +89,7 @@ public struct Relevance: StateMachine {
         rules = settings.rules + RelevanceRule.standard
     }
 
-    /// What can be seen of it now.
+    /// What is visible from outside now.
     public var view: View { View(screens: screens, seen: seen) }
     /// Nil: time alone changes nothing.
     public var wakeAt: Milliseconds? { nil }
@@ -97,13 +97,13 @@ public struct Relevance: StateMachine {
     /// Whether a person can see the thing now: it is on a screen of details, or in the visible part of a list.
     public func isShowing(_ thing: Thing) -> Bool { isVisible && screens.contains { $0.isVisible(thing) } }
 
-    /// Whether a person saw the thing change, live, at most so many milliseconds ago: then a push notification of it needs no
+    /// Whether a person saw the thing change, live, at most this many milliseconds ago. If so, a push notification of it needs no
     /// dialog.
     public func sawLive(_ thing: Thing, within: Milliseconds, at now: Milliseconds) -> Bool {
         seen.contains { $0.thing == thing && now - $0.at <= min(within, settings.seenFor) }
     }
 
-    /// The things of which screens show the details, each once: they are fetched first.
+    /// The things whose details screens show, each once. They are fetched first.
     public var details: [Thing] {
         unique(screens.compactMap { if case .details(let thing) = $0.interest { thing } else { nil } })
     }
@@ -122,8 +122,8 @@ public struct Relevance: StateMachine {
         return things.filter { found.insert($0).inserted }
     }
 
-    /// Whether a screen with this interest would fetch the thing after all this, and whether it would go off its list: for a
-    /// list that is hidden, and lacks or holds the thing unnoticed.
+    /// Whether a screen with this interest would fetch the thing after these events, and whether its list would lose the thing.
+    /// It is for a hidden list, for which nothing was noted.
     public func needs(_ interest: Interest, _ thing: Thing, types: [String]) -> (fetch: Bool, removed: Bool) {
         Screen(name: "", interest: interest).needs(thing, types, rules)
     }

@@ -1,7 +1,7 @@
-/// Who is given which token, and when another one is fetched: one at a time for a whole client, whoever needs it.
+/// Decides which request gets which token, and when another one is fetched: one fetch at a time for a whole client.
 ///
-/// Of many that were refused with the same token, the first has another one fetched, and all are given that. The app's function is
-/// told which token was refused, so that a cache does not give it again.
+/// If many requests were refused with the same token, the first has another one fetched, and all get that one. The app's function
+/// receives the refused token, so that a cache does not return it again.
 package struct TokenQueue: StateMachine {
     /// It has none.
     package struct Settings: Codable, Sendable {
@@ -10,9 +10,9 @@ package struct TokenQueue: StateMachine {
 
     /// What happens.
     package enum Input: Codable, Equatable, Sendable {
-        /// Somebody needs a token. `fresh`: the last one was refused or ends soon; that was `replacing`, where it is known.
+        /// A request needs a token. `fresh`: the last token was refused or ends soon; that was `replacing`, where it is known.
         case ask(number: Int, fresh: Bool, replacing: String?)
-        /// What was fetched is there.
+        /// The fetched token is there.
         case came(token: String?)
         /// It could not be fetched.
         case failed
@@ -22,15 +22,15 @@ package struct TokenQueue: StateMachine {
     package enum Effect: Codable, Equatable, Sendable {
         /// Ask the app; one at a time.
         case fetch(fresh: Bool, replacing: String?)
-        /// Give the one who waits the token that came last.
+        /// Give the token that came last to this request.
         case give(number: Int)
-        /// Give the one who waits the error.
+        /// Give the error to this request.
         case fail(number: Int)
     }
 
-    /// What can be seen of it between two inputs.
+    /// What is visible from outside between two inputs.
     package struct View: Codable, Equatable, Sendable {
-        /// What came last.
+        /// The last token.
         package let token: String?
         /// Whether the app is being asked.
         package let isFetching: Bool
@@ -45,7 +45,7 @@ package struct TokenQueue: StateMachine {
     }
 
     private var token: String?
-    /// Whether the fetch that is under way is a fresh one; nil: none is.
+    /// Whether the running fetch is a fresh one; nil: no fetch runs.
     private var fetch: Bool?
     private var waiting: [Waiting] = []
 
@@ -76,7 +76,7 @@ package struct TokenQueue: StateMachine {
         }
     }
 
-    /// Gives the token to those whom it serves.
+    /// Gives the token to the requests for which it is good.
     private mutating func serve(_ isServed: (Waiting) -> Bool) -> [Effect] {
         guard fetch == nil else { return [] }
         let served = waiting.filter { isServed($0) || hasNewer($0) }.map(\.number)
@@ -84,7 +84,7 @@ package struct TokenQueue: StateMachine {
         return served.map { .give(number: $0) }
     }
 
-    /// Whether there is another token than the one that was refused.
+    /// Whether the token is another one than the refused one.
     private func hasNewer(_ one: Waiting) -> Bool {
         guard one.fresh, let token, let replacing = one.replacing else { return false }
         return replacing != token
