@@ -1,19 +1,19 @@
-/// One gate for all requests of a client to an API: who is in trouble is left alone (CLIENT.md).
+/// One gate for all requests of a client to an API. It gives an API in trouble time to recover (CLIENT.md).
 ///
-/// A 408, 429 or 5xx, or no answer, closes it for all. Behind the wait one request tries whether the API answers again; what is
-/// answered then lets two run at once, and each further answer one more, until nothing is held back.
+/// A 408, 429 or 5xx, or no answer, closes it for all requests. After the wait, one request probes whether the API answers again.
+/// Its answer lets two run at once. Each further answer adds one more, until none is held back.
 public struct APIGate: StateMachine {
     /// What is fixed for its life.
     public struct Settings: Codable, Sendable {
-        /// Requests that may wait; one more is refused: 1,000.
+        /// The most requests that may wait: 1,000. One more is refused.
         public var maximumWaiting = 1_000
-        /// Of the waits: another one for each client.
+        /// Seed of the waits: use another one for each client.
         public var seed: UInt32 = 1
 
         /// The defaults.
         public init() {}
 
-        /// Members that are missing are as by default.
+        /// Missing members get their defaults.
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             maximumWaiting = try members.decodeIfPresent(Int.self, forKey: .maximumWaiting) ?? maximumWaiting
@@ -21,19 +21,19 @@ public struct APIGate: StateMachine {
         }
     }
 
-    /// What happens. `number` is the caller's, and another one for each request.
+    /// What happens. The caller chooses `number`, another one for each request.
     public enum Input: Codable, Equatable, Sendable {
-        /// A request is to be made. Where its subject, such as a thing, alone fails, others do not wait for it; nil: it has none.
+        /// A request is to be made. If only requests for its subject, such as a thing, fail, others do not wait; nil: no subject.
         case ask(number: Int, subject: String?)
-        /// The API has answered it: also a refusal, unless that is a 408, 429 or 5xx.
+        /// The API has answered it. A refusal is an answer too, unless it is a 408, 429 or 5xx.
         case answered(number: Int)
         /// It was answered with 408, 429 or 5xx, or not at all; `after` is what `Retry-After` asks for, in milliseconds.
         case failed(number: Int, after: Milliseconds?)
-        /// It is given up, waiting or under way. That says nothing of the API.
+        /// The request was given up while it waited or ran. That proves nothing about the API.
         case left(number: Int)
-        /// There is a network again. It ends a wait that the client has chosen.
+        /// There is a network again. This ends a wait that the client has chosen.
         case network
-        /// A person wants to see everything again. It ends every wait.
+        /// A person wants to see everything again. This ends every wait.
         case refresh
         /// It is time for what was due.
         case wake
@@ -41,31 +41,31 @@ public struct APIGate: StateMachine {
 
     /// What the owner is to do, in order.
     public enum Effect: Codable, Equatable, Sendable {
-        /// Make the request, and hand in what becomes of it.
+        /// Make the request, and pass in its result.
         case begin(number: Int)
-        /// Too many wait already: the request has failed.
+        /// Too many requests wait already: this one has failed.
         case refuse(number: Int)
     }
 
     /// Whether requests are made.
     public enum State: Codable, Equatable, Sendable {
-        /// All of them are.
+        /// All requests are made.
         case open
-        /// None is, until then.
+        /// No request is made until this time.
         case closed(until: Milliseconds)
-        /// One is under way that tries whether the API answers again.
+        /// One request runs as a probe: does the API answer again?
         case probing
-        /// So many at once are.
+        /// This many run at once.
         case rising(limit: Int)
     }
 
-    /// What can be seen of it between two inputs.
+    /// What is visible from outside between two inputs.
     public struct View: Codable, Equatable, Sendable {
         /// Whether requests are made.
         public let state: State
         /// How often it closed since it was last open.
         public let failures: Int
-        /// Requests under way.
+        /// Requests that run.
         public let running: Int
         /// Requests that wait.
         public let waiting: Int
@@ -73,11 +73,11 @@ public struct APIGate: StateMachine {
 
     /// The bound of the first wait, and of the longest that the client chooses.
     private static let (firstBound, longestBound): (Milliseconds, Milliseconds) = (1_000, 30_000)
-    /// Behind a probe so many requests may run at once, and one more for each that is answered.
+    /// After a probe this many requests may run at once, and one more for each answer.
     private static let (firstLimit, lastLimit) = (2, 8)
 
     private struct Running: Sendable {
-        /// How often the gate had closed when it began.
+        /// How many times the gate had closed when it began.
         let closings: Int
         let subject: String?
     }
@@ -85,17 +85,17 @@ public struct APIGate: StateMachine {
     private let settings: Settings
     private var jitter: Jitter
     private var failures = 0
-    /// Closed until then; a probe follows.
+    /// The gate is closed until this time; then a probe follows.
     private var closedUntil: Milliseconds?
-    /// The server has said so: only a person ends that wait.
+    /// The server asked for that wait: only a person ends it.
     private var isAsked = false
     private var probe: Int?
-    /// Requests that may run at once, behind a probe; nil: any number.
+    /// The most requests that may run at once after a probe; nil: any number.
     private var limit: Int?
     private var openedAt: Milliseconds = 0
-    /// Counts how often it closed: what had begun before says nothing new.
+    /// Counts how many times the gate has closed. A request that began before the last time proves nothing new.
     private var closings = 0
-    /// What alone has failed since it was open: others need not wait for it. Nil: nothing, or more than one.
+    /// The subject whose requests alone have failed since the gate was open; others need not wait. Nil: none, or several.
     private var blamed: String?
     private var running: [Int: Running] = [:]
     private var waiting: [(number: Int, subject: String?)] = []
@@ -106,7 +106,7 @@ public struct APIGate: StateMachine {
         jitter = Jitter(seed: settings.seed)
     }
 
-    /// What can be seen of it now.
+    /// What is visible from outside now.
     public var view: View {
         let state: State =
             if probe != nil {
@@ -119,7 +119,7 @@ public struct APIGate: StateMachine {
         return View(state: state, failures: failures, running: running.count, waiting: waiting.count)
     }
 
-    /// When the probe is due; nil: none is, or nobody waits for one.
+    /// When the probe is due. Nil: none is due, or no request waits.
     public var wakeAt: Milliseconds? { waiting.isEmpty || probe != nil ? nil : closedUntil }
 
     /// Handles one input.
@@ -157,7 +157,7 @@ public struct APIGate: StateMachine {
     private mutating func answered(_ number: Int, at now: Milliseconds) {
         guard let ended = end(number), ended.closings == closings else { return }
         if let blamed, !Self.isSame(blamed, ended.subject) {
-            // The trouble is that of one thing alone.
+            // Only one thing is in trouble.
             (closedUntil, limit) = (nil, nil)
         } else if closedUntil != nil {
             closedUntil = nil
@@ -179,7 +179,7 @@ public struct APIGate: StateMachine {
             blamed = nil
         }
         if ended.closings == closings { return close(after, at: now) }
-        // It began before the gate closed: what the server asks for counts, the failure has been counted.
+        // It began before the gate closed. The failure has been counted already; the wait that the server asks for counts.
         guard let after, let known = closedUntil else { return }
         let until = now + wait(after: after)
         guard until > known else { return }
@@ -187,7 +187,7 @@ public struct APIGate: StateMachine {
         isAsked = true
     }
 
-    /// By bytes, as ids are.
+    /// Compares bytes, as ids are compared.
     private static func isSame(_ one: String?, _ other: String?) -> Bool {
         one.map(Exact.init) == other.map(Exact.init)
     }
@@ -200,19 +200,19 @@ public struct APIGate: StateMachine {
         closedUntil = now + (after.map { wait(after: $0) } ?? wait())
     }
 
-    /// At least half of the bound: many requests that fail at once do not make many probes.
+    /// At least half of the bound, so that many requests that fail at once do not make many probes.
     private mutating func wait() -> Milliseconds {
         let bound = min(Self.firstBound << Milliseconds(min(failures - 1, 10)), Self.longestBound)
         return jitter.milliseconds(bound / 2, bound)
     }
 
-    /// What the server asks for, and up to half of it more: clients that were refused together do not come back together.
+    /// The server's wait and up to half more (or up to 1 s), so that clients refused together do not return together.
     private mutating func wait(after: Milliseconds) -> Milliseconds {
         let asked = min(max(after, 0), Retry.maximumAsked)
         return jitter.milliseconds(asked, asked + max(asked / 2, 1_000))
     }
 
-    /// It runs no more. Nil: it did not run.
+    /// The request runs no longer. Nil: it did not run.
     private mutating func end(_ number: Int) -> Running? {
         if number == probe { probe = nil }
         return running.removeValue(forKey: number)

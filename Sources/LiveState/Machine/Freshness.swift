@@ -1,60 +1,60 @@
-/// How far what is shown can be trusted. The times are when it left `connected`.
+/// How far what is shown can be trusted. Each time is when it left `connected`.
 public enum Freshness: Codable, Equatable, Sendable {
     /// It is as the server has it.
     case connected
-    /// It may be old; that is about to change.
+    /// It may be old, but the machine is about to update it.
     case connecting(since: Milliseconds)
     /// It may be old, and attempts fail: no network, no token, or no answer.
     case cannotConnect(since: Milliseconds)
-    /// The server has lost its own source of events; since then by the server's clock.
+    /// The server has lost its own source of events, at this time by the server's clock.
     case sourceStalled(since: Milliseconds)
-    /// For good: the server lets this origin, account or version not in. ``UpdateMachine/View/end`` says the same.
+    /// The server does not admit this origin, account or version: this is final. ``UpdateMachine/View/end`` has the same reason.
     ///
     /// - status: of HTTP, such as 403 for the origin of a page; nil: the access was revoked.
     /// - code: that of the problem document.
     case refused(status: Int?, code: String?)
 
-    /// So long after it left `connected` people are shown a sign: a short gap shows none.
+    /// How long after it left `connected` people see a sign. A shorter gap shows none.
     public static let signDelay: Milliseconds = 300
-    /// So many failed attempts in a row are no short gap any more.
+    /// After this many failed attempts in a row, it is no longer a short gap.
     public static let failuresUntilCannotConnect = 2
 
-    /// What it is a function of.
+    /// The facts that determine it.
     public struct Facts: Codable, Equatable, Sendable {
-        /// The stream is open, and what was missed has come.
+        /// The stream is open, and everything missed has come.
         public var isCaughtUp = false
-        /// There is a network, as the system says.
+        /// The system reports a network.
         public var hasNetwork = true
-        /// There is a token that may be good.
+        /// There is a token that may be valid.
         public var hasToken = true
-        /// The app is in sight.
+        /// The app is in the foreground.
         public var isForeground = true
         /// Failed attempts in a row.
         public var failures = 0
         /// When the oldest event came that is not in the state yet.
         public var unappliedSince: Milliseconds?
-        /// How long that may take.
+        /// How long such an event may wait before the state counts as old.
         public var patience: Milliseconds = 5_000
-        /// A reload or a commit of what is not in the state has failed.
+        /// A reload or a commit of an event that is not in the state has failed.
         public var hasFailedToApply = false
         /// Since when the server has no source of events.
         public var stalledSince: Milliseconds?
         /// Why the connection has ended for good; nil: it has not.
         public var end: ConnectionEnd?
-        /// When it left `connected`; nil: it has not.
+        /// When it left `connected`; nil: it has not left it.
         public var leftConnected: Milliseconds?
 
-        /// Nothing is caught up, and nothing speaks against it.
+        /// Nothing is caught up, and nothing has failed.
         public init() {}
 
-        /// Whether the state is as the stream says.
+        /// Whether the state has all events that came: nothing has failed, and none has waited longer than ``patience``.
         func isComplete(at now: Milliseconds) -> Bool {
             guard let unappliedSince else { return !hasFailedToApply }
             return !hasFailedToApply && now < unappliedSince + patience
         }
     }
 
-    /// What the facts say at this time.
+    /// The freshness that follows from the facts at this time.
     public init(_ facts: Facts, at now: Milliseconds) {
         let since = facts.leftConnected ?? now
         switch facts.end {
@@ -77,14 +77,14 @@ public enum Freshness: Codable, Equatable, Sendable {
         }
     }
 
-    /// What people are shown at this time: nothing in the background, nothing of a short gap.
+    /// The sign that people see at this time. Nil: none, as in the background or in a short gap.
     public static func sign(_ facts: Facts, at now: Milliseconds) -> Freshness? {
         guard facts.isForeground, let left = facts.leftConnected, now >= left + signDelay else { return nil }
         let freshness = Freshness(facts, at: now)
         return freshness == .connected ? nil : freshness
     }
 
-    /// When it changes by itself after this time; nil: only what happens changes it.
+    /// When the freshness or the sign next changes with time alone. Nil: only an input changes it.
     public static func nextChange(_ facts: Facts, after now: Milliseconds) -> Milliseconds? {
         var times: [Milliseconds] = []
         if let left = facts.leftConnected, facts.isForeground { times.append(left + signDelay) }

@@ -1,16 +1,16 @@
-// What of the events goes into commits. State may be ahead of the finger: an event that comes again costs a fetch.
+// Which events go into commits. The state may be ahead of the cursor held: an event that comes again only costs a fetch.
 extension PendingEvents {
-    /// What a commit changes, and how far the finger moves with it.
+    /// What a commit changes, and how far it moves the cursor held.
     struct Taken {
         var changes: [ThingChange] = []
-        /// So many batches, from the first on, have all that they name.
+        /// How many batches, from the first on, are complete.
         var batches = 0
-        /// The cursor behind those, and when it came; nil: the finger stays.
+        /// The cursor behind those batches, and when it came. Nil: the cursor held does not move.
         var at: String?
         var came: Milliseconds?
     }
 
-    /// All that was reloaded and is in no commit yet. Nil: nothing, and the finger does not move.
+    /// Collects all reloaded things that are in no commit yet. Nil: there are none, and the cursor held does not move.
     mutating func take() -> Taken? {
         var result = Taken(batches: batches.prefix { $0.items.allSatisfy(\.isDone) }.count)
         var seen: [Thing: Int] = [:]
@@ -43,14 +43,14 @@ extension PendingEvents {
         return result
     }
 
-    /// What was taken is not stored: the next commit takes it.
+    /// The commit failed, so the next commit contains the same changes again.
     mutating func giveBack() {
         eachTaken { $0.isTaken = false }
         for thing in taken { reloads[thing]?.isFresh = true }
         taken = []
     }
 
-    /// What was taken is in the state: lets go of the first batches.
+    /// The commit is stored: forgets the first batches.
     mutating func stored(_ number: Int) {
         eachTaken { $0.isStored = true }
         taken = []
@@ -60,7 +60,7 @@ extension PendingEvents {
         reloads = reloads.filter { named.contains($0.key) || $0.value.isFresh || $0.value.number != nil }
     }
 
-    /// Changes each item that the commit under way has taken.
+    /// Changes each item that the running commit contains.
     private mutating func eachTaken(_ change: (inout Item) -> Void) {
         for batch in batches.indices {
             for item in batches[batch].items.indices {

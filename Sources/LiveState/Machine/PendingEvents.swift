@@ -1,19 +1,19 @@
-/// Events that are not in the state yet: in batches, each with the cursor behind it, and what is known of their reloads.
+/// Events that are not in the state yet, in batches. Each batch has the cursor behind it. Also the state of their reloads.
 ///
-/// A thing is asked for once at a time. A reload answers the batches that had come when it began; for later ones there is
-/// another.
+/// Each thing has one reload at a time. A reload answers the batches that had come when it began. Later batches need another
+/// reload.
 struct PendingEvents: Sendable {
-    /// So often a reload fails before its thing is known stale, and the finger passes it.
+    /// After this many failed reloads, the thing is known stale, and the cursor held passes it.
     private static let maximumFailures = 3
 
     struct Item: Sendable {
         let thing: Thing
         var types: [String]
-        /// Of the oldest event.
+        /// The time of the oldest event.
         var ts: Milliseconds?
-        /// A reload answers it, or its thing is known stale.
+        /// A reload has answered it, or its thing is known stale.
         var isDone = false
-        /// A commit has taken it; and has stored it.
+        /// Whether a commit contains it, and whether that commit is stored.
         var isTaken = false
         var isStored = false
 
@@ -30,26 +30,26 @@ struct PendingEvents: Sendable {
     }
 
     struct Reload: Sendable {
-        /// What it was begun for.
+        /// The thing that it reloads.
         let thing: Thing
         var types: [String] = []
         /// In the order in which they began.
         var order = 0
-        /// The number of the one under way.
+        /// The number of the running reload.
         var number: Int?
         /// The newest batch when it began.
         var covers = 0
         var retry: Retry
         var retryAt: Milliseconds?
-        /// What the last one found.
+        /// The outcome of the last reload.
         var outcome: Reloaded?
-        /// No commit has taken that.
+        /// Whether no commit contains that outcome yet.
         var isFresh = false
     }
 
     var batches: [Batch] = []
     private var lastSequence = 0
-    /// Where the things of the last batch stand in it.
+    /// The index of each thing in the last batch.
     private var lastItems: [Thing: Int] = [:]
     /// The newest batch that a reload answers.
     private var covered = 0
@@ -57,39 +57,39 @@ struct PendingEvents: Sendable {
     private var asked: [Int: Thing] = [:]
     private var failing: Set<Thing> = []
     private var lastOrder = 0
-    /// What could not be reloaded.
+    /// Things that could not be reloaded.
     private var stale = StaleThings()
-    /// What the commit under way has taken: things whose outcome it has.
+    /// The things whose outcomes the running commit contains.
     var taken: [Thing] = []
     private var jitter: Jitter
-    /// Something may begin.
+    /// A reload may begin.
     private var hasNews = false
-    /// Things, counted for each type and each batch.
+    /// Number of things, counted again for each type and each batch.
     var count = 0
 
     init(seed: UInt32) { jitter = Jitter(seed: seed) }
 
-    /// The cursor behind all of it.
+    /// The cursor behind all batches.
     var lastCursor: String? { batches.last?.at }
     var hasFailed: Bool { !failing.isEmpty }
-    /// When the oldest event came that is not in the state.
+    /// When the oldest event came that is not in the state yet.
     var unappliedSince: Milliseconds? { batches.first { $0.items.contains { !$0.isStored } }?.came }
-    /// When a failed reload is to be tried again.
+    /// When a failed reload is due again.
     var retryAt: Milliseconds? {
         let due = stale.things.filter { reloads[$0.key]?.number == nil }.map(\.value.retryAt)
         return (due + failing.compactMap { reloads[$0]?.retryAt }).min()
     }
-    /// What is known to be stale, for the store; nil: nothing.
+    /// The things known to be stale, for the store; nil: none.
     var knownStale: [StaleThing]? { stale.stored }
 
-    /// What an earlier start could not reload is asked for now.
+    /// Reloads now what an earlier start could not reload.
     mutating func restore(_ things: [StaleThing], at now: Milliseconds) { stale.restore(things, at: now) }
 
-    /// Somebody looks at the thing: where it is known to be stale, it is asked for now.
+    /// A screen shows the thing. If the thing is known to be stale, its reload is due now.
     mutating func check(_ thing: Thing, at now: Milliseconds) { stale.check(thing, at: now) }
 
-    /// Adds events, to the last batch where no commit has taken it and no reload answers it: what changes again and again while
-    /// its reload is under way is counted once. Without events only the cursor moves.
+    /// Adds events to the last batch, unless a commit contains that batch or a reload answers it. So a thing that changes
+    /// repeatedly during its reload is counted once. Without events, only the cursor moves.
     mutating func add(_ events: [ThingEvent], _ at: String, now: Milliseconds, committing: Int) {
         if batches.count <= committing || (!events.isEmpty && lastSequence <= covered) {
             lastSequence += 1
@@ -102,7 +102,7 @@ struct PendingEvents: Sendable {
         for event in events {
             if let known = lastItems[event.thing] {
                 batches[last].items[known].note(event)
-                // The last of each counts: what was created, deleted and created again is there.
+                // Only the last event of each type counts: a thing that was created, deleted and created again exists.
                 let isKnown = batches[last].items[known].types.contains(event.type)
                 batches[last].items[known].types.removeAll { $0 == event.type }
                 batches[last].items[known].types.append(event.type)
@@ -116,7 +116,7 @@ struct PendingEvents: Sendable {
         hasNews = hasNews || !events.isEmpty
     }
 
-    /// Begins what has not begun, and what is due again; complexity: O(``count``) where there is something.
+    /// Begins the reloads that have not begun, and those that are due again. Complexity: O(``count``) if there is any.
     mutating func begin(at now: Milliseconds, mayRetry: Bool, lastNumber: inout Int) -> [UpdateMachine.Effect] {
         guard hasNews || (mayRetry && retryAt.map { $0 <= now } == true) else { return [] }
         hasNews = false
@@ -164,7 +164,7 @@ struct PendingEvents: Sendable {
         end(reload, outcome)
     }
 
-    /// Notes what a reload came to, for the batches that it answers.
+    /// Records the outcome of a reload for the batches that it answers.
     private mutating func end(_ ended: Reload, _ outcome: Reloaded) {
         let thing = ended.thing
         var reload = ended
@@ -186,11 +186,11 @@ struct PendingEvents: Sendable {
         }
     }
 
-    /// Puts a reload off, or gives it up: then its thing is known stale. False: nobody waits for it.
+    /// Postpones a failed reload or gives it up; then its thing is known stale. Returns false if nothing waits for it.
     mutating func failed(_ number: Int, _ failure: RequestFailure, at now: Milliseconds) -> Bool {
         guard let thing = asked.removeValue(forKey: number), var reload = reloads[thing] else { return false }
         reload.number = nil
-        // What a new token may mend waits for nothing else.
+        // A reload that only needs a new token waits for nothing else.
         let wait = failure == .unauthorized ? 0 : reload.retry.wait(for: failure)
         let isKnown = stale.things[thing] != nil
         let isGivenUp = isKnown || (stale.hasRoom && (failure.isFinal || reload.retry.failures >= Self.maximumFailures))
@@ -205,13 +205,13 @@ struct PendingEvents: Sendable {
         return true
     }
 
-    /// Makes everything that was put off due.
+    /// Makes every postponed reload due.
     mutating func retryNow(at now: Milliseconds) {
         for thing in failing where reloads[thing]?.retryAt != nil { reloads[thing]?.retryAt = now }
         stale.retryNow(at: now)
     }
 
-    /// Lets go of everything. True: reloads were under way, or had brought something.
+    /// Forgets everything. Returns true if reloads were running or had brought an outcome.
     mutating func removeAll() -> Bool {
         let hadReloads = !reloads.isEmpty
         batches = []

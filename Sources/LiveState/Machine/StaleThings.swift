@@ -1,5 +1,5 @@
-/// Things that could not be reloaded: the finger has passed them, and what is known of them is old. They are asked for again when
-/// somebody looks, at each start, and by backoff.
+/// Things that could not be reloaded: the cursor held has passed them, and what is known of them is old. They are reloaded when a
+/// screen shows them, at each start, and by backoff.
 struct StaleThings: Sendable {
     struct Entry: Sendable {
         var stale: StaleThing
@@ -9,9 +9,9 @@ struct StaleThings: Sendable {
         var retryAt: Milliseconds
     }
 
-    /// So many are noted at most; beyond it one that fails holds the finger up.
+    /// The most things noted. Beyond it, a thing that fails keeps the cursor held from moving.
     private static let maximumThings = 1_000
-    /// The bound of the first wait before one is asked for again, and the longest.
+    /// The upper bound of the first wait before a thing is asked for again, and of the longest wait.
     private static let (firstBound, longestBound): (Milliseconds, Milliseconds) = (5_000, 900_000)
 
     private(set) var things: [Thing: Entry] = [:]
@@ -47,6 +47,6 @@ struct StaleThings: Sendable {
 }
 
 extension [String] {
-    /// These types of events, and behind them later ones: the last of each counts.
+    /// Joins these types of events with later ones. Of equal types, only the last is kept.
     func joined(_ later: [String]) -> [String] { filter { !later.contains($0) } + later }
 }

@@ -2,12 +2,12 @@
 public struct ThingChange: Codable, Equatable, Sendable {
     /// Which thing.
     public var thing: Thing
-    /// What its reload has found.
+    /// The outcome of its reload.
     public var outcome: Reloaded
-    /// That of the oldest of the events that it answers (``ThingEvent/ts``); nil: none has one.
+    /// The time of the oldest event that it answers (``ThingEvent/ts``); nil: none of them has a time.
     public var ts: Milliseconds?
 
-    /// What a reload of a thing has found.
+    /// The outcome of a thing's reload.
     public init(thing: Thing, outcome: Reloaded, ts: Milliseconds? = nil) {
         self.thing = thing
         self.outcome = outcome
@@ -17,83 +17,83 @@ public struct ThingChange: Codable, Equatable, Sendable {
 
 /// Why an attempt of an ``UpdateMachine`` has failed.
 public enum UpdateFailure: Codable, Equatable, Sendable {
-    /// The request for a finger has failed, or the app's snapshot.
+    /// The request for a cursor or the app's snapshot has failed.
     case request(failure: RequestFailure)
-    /// The store did not take the snapshot.
+    /// The store could not write the snapshot.
     case store
-    /// More events came behind a snapshot than may wait (``UpdateMachine/Settings/maximumPending``).
+    /// More events came after a snapshot than may wait (``UpdateMachine/Settings/maximumPending``).
     case overflow
     /// The stream has ended, or could not be opened.
     case lost
-    /// Nothing was asked: there is no network, no token, or no connection any more.
+    /// Nothing was requested: there is no network or no token, or the connection has ended.
     case notAsked
 }
 
 extension UpdateMachine {
-    /// What its owner does, in order.
+    /// What the owner is to do, in order.
     public enum Effect: Codable, Equatable, Sendable {
         /// Read the store; `loaded` is the answer.
         case load
         /// Ask `/sync/v1` without `since`.
         case requestFinger(number: Int)
-        /// Begin the app's snapshot: now, not before.
+        /// Begin the app's snapshot now, not earlier.
         case requestSnapshot(number: Int)
-        /// This request's answer is no longer wanted, nor a snapshot that it has brought.
+        /// The answer to this request is no longer wanted, nor is a snapshot that it has brought.
         case cancel(number: Int)
-        /// Hand in everything after this cursor, in order, then `live`, then what comes; and nothing more of an earlier number.
+        /// Pass in all after this cursor in order, then `live`, then what comes new; and nothing more of an earlier number.
         case follow(number: Int, since: String)
-        /// Hand in nothing more of the stream.
+        /// Pass in nothing more of the stream.
         case unfollow
         /// Ask `/sync/v1` once.
         case poll(number: Int, since: String)
-        /// Fetch the thing, if the screens need it, and keep what came until a commit names it.
+        /// Fetch the thing if the screens need it. Keep the result until a commit names the thing.
         case reload(number: Int, thing: Thing, types: [String])
-        /// Give up all reloads, and forget what they have brought.
+        /// Give up all reloads, and forget their results.
         case dropReloads
-        /// In one transaction: the metadata, and the snapshot or these changes. What screens show moves with it.
+        /// Write the metadata and the snapshot, or these changes, in one transaction. Update the screens with it.
         case commit(number: Int, metadata: UpdateMetadata, isSnapshot: Bool, changes: [ThingChange])
-        /// The token is not taken: get another one.
+        /// The server refused the token: get another one.
         case requestToken
     }
 
-    /// Where it stands (CLIENT.md's table).
+    /// The state of the machine (CLIENT.md's table).
     public enum State: Codable, Equatable, Sendable {
         /// The store is being read: nothing is known yet, which is neither empty nor stale.
         case notLoaded
-        /// The last state, if any; no finger.
+        /// The last state, if any. No cursor is held.
         case stale
-        /// The same, and a request is under way.
+        /// The same, and a request is running.
         case registering
         /// The same, until the next attempt.
         case registerFailed(retryAt: Milliseconds, failures: Int, cause: UpdateFailure)
-        /// State and finger; a stream is open, or being opened.
+        /// There are a state and a cursor. A stream is open, or is being opened.
         case live
-        /// State and finger, until the next attempt.
+        /// There are a state and a cursor. The next attempt is due then.
         case pollFailed(retryAt: Milliseconds, failures: Int, cause: UpdateFailure)
-        /// In the background, with state and finger; the next poll, if there is one.
+        /// In the background, with a state and a cursor. The time is that of the next poll, if there is one.
         case idle(nextPoll: Milliseconds?)
     }
 
-    /// What can be seen of it.
+    /// What is visible from outside.
     public struct View: Codable, Equatable, Sendable {
-        /// Where it stands.
+        /// The state of the machine.
         public var state: State
         /// How far what is known can be trusted.
         public var freshness: Freshness
-        /// What people are shown of it; nil: nothing.
+        /// The sign that people see; nil: none.
         public var sign: Freshness?
-        /// What it goes by; the store follows with each commit.
+        /// The metadata that the machine uses. The store gets it with each commit.
         public var metadata: UpdateMetadata
-        /// How much waits for a commit (``Settings/maximumPending``).
+        /// How many things wait for a commit (``Settings/maximumPending``).
         public var pending: Int
-        /// Neither the token nor the one after it was taken: whoever uses the app has to sign in.
+        /// The server refused the token and the one after it: the user of the app has to sign in.
         public var isUnauthorized: Bool
-        /// Why nothing is asked any more: the connection has ended for good. What is known stays, and is old. Nil: it has not.
+        /// Why nothing is requested any more: the connection has ended for good. The known state stays, and is old. Nil: no end.
         public var end: ConnectionEnd?
-        /// The store takes or gives nothing: commits but snapshots are shown, and not written. A snapshot tries it again.
+        /// The store fails: commits, except snapshots, are shown but not written. A snapshot tries the store again.
         public var isInMemory: Bool
 
-        /// Whether what a refresh has asked for is there; false: it cannot be had now; nil: it is on its way.
+        /// Whether the result of a refresh is there. False: it is unavailable now. Nil: it has not come yet.
         package var refreshEnded: Bool? {
             let isRefused = isUnauthorized || end != nil
             switch (state, freshness) {

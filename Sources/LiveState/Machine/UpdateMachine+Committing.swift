@@ -1,21 +1,21 @@
-/// State and finger move together: one commit at a time, in the order in which they were decided.
+/// The state and the cursor held move together. There is one commit at a time, in the order in which they were decided.
 extension UpdateMachine {
-    /// A transaction that the store was asked for.
+    /// A transaction that the store is to write.
     struct Commit: Sendable {
         let number: Int
         let metadata: UpdateMetadata
-        /// So many batches are in it; nil: a snapshot, or no more than the metadata.
+        /// How many batches it contains; nil: it is a snapshot, or only the metadata.
         var batches: Int?
         var isSnapshot = false
         var hasChanges = false
-        /// What it stores was given up while it was under way.
+        /// The cursor that it stores was given up while it was running.
         var isVoid = false
     }
 
     mutating func beginCommit() {
         guard commit == nil else { return }
         if phase == .storing {
-            // It needs nothing of what the store has.
+            // A snapshot needs nothing of what the store has.
             isInMemory = false
             beginSnapshot()
         } else if let commitRetryAt, commitRetryAt > now {
@@ -53,7 +53,7 @@ extension UpdateMachine {
         commit = nil
         commitRetry.reset()
         if !isInMemory { storeFailures = 0 }
-        // The finger that it stored is to be forgotten by another commit.
+        // Another commit must remove the cursor that this one stored.
         if done.isVoid { return }
         mustForgetFinger = false
         if done.isSnapshot || done.hasChanges { hasAskedForToken = false }
@@ -82,10 +82,10 @@ extension UpdateMachine {
 
     // MARK: A store that fails
 
-    /// So many failures in a row, reading or writing, and the app goes on in memory.
+    /// After this many failures in a row, in reading or writing, the app goes on in memory.
     private static var maximumStoreFailures: Int { 3 }
 
-    /// Counts a failure of the store. Whoever waits for it for ever shows nothing.
+    /// Counts a failure of the store. A machine that waits for the store for ever would show nothing.
     private mutating func storeFailed() {
         storeFailures += 1
         isInMemory = storeFailures >= Self.maximumStoreFailures
@@ -97,14 +97,14 @@ extension UpdateMachine {
         if isInMemory { loaded(nil) } else { commitRetryAt = now + commitRetry.wait() }
     }
 
-    /// Reads the store again, where that is due.
+    /// Reads the store again, if that is due.
     mutating func loadAgain() {
         guard let due = commitRetryAt, due <= now else { return }
         commitRetryAt = nil
         effects.append(.load)
     }
 
-    /// The store has begun anew, with nothing of this area: only a snapshot is whole without what was there.
+    /// The store has restarted with nothing of this area. Without what was there, only a snapshot is complete.
     mutating func storeLost() {
         commit = nil
         storeFailed()

@@ -1,9 +1,9 @@
-/// What is around the machine, and the stream that it follows.
+/// What surrounds the machine, and the stream that it follows.
 extension UpdateMachine {
     mutating func foreground() {
         guard !isForeground else { return }
         isForeground = true
-        // People who come back are not shown what went on without them.
+        // People who return are not shown a sign about the time in the background.
         leftConnected = nil
         expire()
         retryNow()
@@ -50,7 +50,7 @@ extension UpdateMachine {
         tokenRetryAt = now + tokenRetry.wait()
     }
 
-    /// For good: what is known stays, and what was asked for the connection is given up.
+    /// This is final: what is known stays, and requests of the connection are given up.
     mutating func ended(_ error: ConnectionEnd) {
         guard end == nil else { return }
         end = error
@@ -75,14 +75,14 @@ extension UpdateMachine {
         if state == .live { fetchAgain() }
     }
 
-    /// Has everything fetched again. The stream goes on: what it has brought so far is in a snapshot that begins now, and what it
-    /// brings from now on follows that.
+    /// Has everything fetched again. The stream stays open: a snapshot that begins now contains what came so far. What comes from
+    /// now on follows the snapshot.
     mutating func fetchAgain() {
         guard followNumber != nil, let cursor = pending.lastCursor ?? metadata.finger else { return becomeStale() }
         let (caughtUpAt, came) = (caughtUpAt, metadata.lastSuccess ?? now)
         becomeStale(resync: cursor)
         self.caughtUpAt = caughtUpAt
-        // While something is missed yet, the cursor is as old as the state.
+        // While missed events are outstanding, the cursor is as old as the state.
         if caughtUpAt == nil { fresh?.came = came }
     }
 
@@ -94,7 +94,7 @@ extension UpdateMachine {
         if tokenRetryAt != nil { tokenRetryAt = now }
     }
 
-    /// Goes on from the finger: with a stream in the foreground, by polls or not at all in the background.
+    /// Continues from the cursor held: with a stream in the foreground, by polls or not at all in the background.
     mutating func open() {
         guard isForeground else { return rest() }
         guard canAsk else {
@@ -109,7 +109,7 @@ extension UpdateMachine {
         effects.append(.follow(number: number, since: since))
     }
 
-    /// Up to a tenth later than the interval says: clients that went to the background together do not ask together for ever.
+    /// Up to a tenth later than the interval, so that clients that went to the background together do not poll together for ever.
     private mutating func rest(asked: Milliseconds = 0) {
         guard end == nil, let interval = settings.pollInterval else {
             state = .idle(nextPoll: nil)
@@ -132,7 +132,7 @@ extension UpdateMachine {
     }
 
     mutating func collect(_ events: [ThingEvent], _ at: String) {
-        // A snapshot that has not begun will have all of it.
+        // A snapshot that has not begun will contain these events.
         if awaitsSnapshot {
             fresh = (at, now)
             return
@@ -142,7 +142,7 @@ extension UpdateMachine {
         if pending.count > settings.maximumPending { overflow() }
     }
 
-    /// Whether the stream is open and a snapshot is to be begun: what comes meanwhile is in that.
+    /// Whether the stream is open and a snapshot will begin, which will contain what comes until then.
     private var awaitsSnapshot: Bool {
         guard followNumber != nil else { return false }
         return switch state {
@@ -151,8 +151,8 @@ extension UpdateMachine {
         }
     }
 
-    /// One snapshot costs less than so many reloads. But snapshots one after the other, by all clients of a busy account, come
-    /// when the API is slow already: only the first is taken at once.
+    /// One snapshot costs less than so many reloads. But repeated snapshots, by all clients of a busy account, come when the API
+    /// is slow already. So only the first begins at once.
     private mutating func overflow() {
         if isCalm { overflowRetry.reset() }
         let isFirst = overflowRetry.failures == 0
@@ -161,7 +161,7 @@ extension UpdateMachine {
         if !isFirst { state = .registerFailed(retryAt: now + wait, failures: failures, cause: .overflow) }
     }
 
-    /// Whether there was nothing to be fetched as a whole for long.
+    /// Whether for a long time nothing had to be fetched as a whole.
     var isCalm: Bool {
         guard state == .live, let caughtUpAt else { return false }
         return now - max(caughtUpAt, snapshotAt ?? caughtUpAt) >= Retry.calm
@@ -176,7 +176,7 @@ extension UpdateMachine {
     mutating func lost(_ after: Milliseconds?) {
         if let caughtUpAt, now - caughtUpAt >= Retry.calm { retry.reset() }
         closed()
-        // Whoever registers goes on where the stream ended, once the snapshot is there.
+        // A machine that registers continues where the stream ended, once the snapshot is there.
         guard state == .live else { return }
         failures += 1
         state = .pollFailed(retryAt: now + retry.wait(asked: after), failures: failures, cause: .lost)
@@ -204,7 +204,7 @@ extension UpdateMachine {
         pollNumber = nil
         switch failure {
         case .unauthorized: if number > lastNumberBeforeToken { unauthorized() }
-        // The cursor cannot be read: asking again would change nothing.
+        // The server cannot read the cursor: to ask again would change nothing.
         case .rejected(400): becomeStale()
         case .retry(let after?):
             var retry = Retry(seed: pollJitter.next())

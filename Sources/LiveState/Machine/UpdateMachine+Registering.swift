@@ -1,4 +1,4 @@
-/// From no finger to one: a fresh finger, then a snapshot begun after it came, then everything since.
+/// Registering: first a fresh cursor, then a snapshot begun after the cursor came, then everything since.
 extension UpdateMachine {
     mutating func loaded(_ stored: UpdateMetadata?) {
         guard state == .notLoaded else { return }
@@ -6,7 +6,7 @@ extension UpdateMachine {
         commitRetry.reset()
         if !isInMemory { storeFailures = 0 }
         metadata = stored ?? UpdateMetadata()
-        // The clock was turned back since: how old it is, only the server knows.
+        // The clock may have been set back since then: only the server knows how old the state is.
         metadata.lastSuccess = metadata.lastSuccess.map { min($0, now) }
         if metadata.lastSuccess == nil { metadata.finger = nil }
         state = .stale
@@ -19,7 +19,7 @@ extension UpdateMachine {
         open()
     }
 
-    /// Does whatever is due.
+    /// Begins everything that is due.
     mutating func advance() {
         expire()
         if let tokenRetryAt, tokenRetryAt <= now, isForeground && hasNetwork {
@@ -65,7 +65,7 @@ extension UpdateMachine {
         effects.append(.requestSnapshot(number: next))
     }
 
-    /// What fails throws the finger away, and what was collected since.
+    /// A failure discards the cursor, and the events collected since.
     mutating func registerFailed(_ expected: Phase, _ cause: UpdateFailure) {
         guard phase == expected else { return }
         phase = nil
@@ -82,16 +82,16 @@ extension UpdateMachine {
         state = .registerFailed(retryAt: now + wait, failures: failures, cause: cause)
     }
 
-    /// The finger of the next registering is to be asked for.
+    /// Makes the next registering request a cursor.
     mutating func forgetFresh() {
         fresh = nil
         if pending.removeAll() { effects.append(.dropReloads) }
         unfollow()
     }
 
-    /// Gives up the finger, and keeps the state.
+    /// Gives up the cursor, and keeps the state.
     ///
-    /// - Parameter resync: the cursor that came with a resync; the stream goes on behind it.
+    /// - Parameter resync: the cursor that came with a resync; the stream continues behind it.
     mutating func becomeStale(resync: String? = nil) {
         switch phase {
         case .finger(let number), .snapshot(let number): effects.append(.cancel(number: number))
@@ -113,15 +113,15 @@ extension UpdateMachine {
         state = .stale
     }
 
-    /// Hopelessly old: decided before a request is made, not after it failed.
+    /// The state is too old: this is decided before a request is made, not after it failed.
     mutating func expire() {
         if let expiresAt, expiresAt <= now { becomeStale() }
     }
 
-    /// So long, at most, what a resync asks for is put off where many are told of it together.
+    /// The longest delay of registering after a resync, where many clients get the resync together.
     private static var maximumSpread: Milliseconds { 3_000 }
 
-    /// All are told of a new epoch at once; and a server that sends one resync after the other is asked for less.
+    /// All clients get a new epoch at once, so they wait a random time. So does every second of repeated resyncs.
     mutating func resync(_ at: String, _ isEpoch: Bool?) {
         pollNumber = nil
         resyncs = isCalm ? 1 : resyncs + 1
@@ -130,7 +130,7 @@ extension UpdateMachine {
         registerAt = now + resyncJitter.milliseconds(0, Self.maximumSpread)
     }
 
-    /// 401: one new token, and only one, until something has succeeded.
+    /// After a 401 one new token is requested, and no other until something has succeeded.
     mutating func unauthorized() {
         guard hasToken, end == nil else { return }
         hasToken = false

@@ -1,8 +1,8 @@
-/// Keeps an area of state as the server has it, and knows how far it can be trusted (CLIENT.md, "Update machine").
+/// Keeps an area of state as the server has it, and reports how far it can be trusted (CLIENT.md, "Update machine").
 ///
-/// It registers (a fresh finger, then the app's snapshot, then everything since the finger), collects events in batches, has
-/// each thing that they name reloaded, and moves state and finger together. What cannot be given to it makes it stale, never
-/// silently wrong.
+/// To register, it gets a fresh cursor, then the app's snapshot, then everything since that cursor. It collects events in
+/// batches, and has each thing that they name reloaded. The state and the cursor move together. If events are lost, it becomes
+/// stale; it is never silently wrong.
 public struct UpdateMachine: StateMachine {
     let settings: Settings
     var state = State.notLoaded
@@ -12,17 +12,17 @@ public struct UpdateMachine: StateMachine {
     var isForeground = true
     var hasNetwork = true
     var hasToken = true
-    /// A new token was asked for since the last success: another 401 stops it.
+    /// A new token was requested since the last success: another 401 stops the machine.
     var hasAskedForToken = false
     var isUnauthorized = false
-    /// Of attempts to get another token that got no answer.
+    /// Waits after requests for a new token that had no answer.
     var tokenRetry: Retry
     var tokenRetryAt: Milliseconds?
-    /// Why nothing is asked any more.
+    /// Why nothing is requested any more.
     var end: ConnectionEnd?
 
     // Registering.
-    /// What registering waits for.
+    /// What registering waits for now.
     enum Phase: Equatable, Sendable {
         case finger(number: Int)
         case snapshot(number: Int)
@@ -30,50 +30,50 @@ public struct UpdateMachine: StateMachine {
         case storing
     }
     var phase: Phase?
-    /// The finger of the snapshot that is under way, or the one that came with a resync for the next.
+    /// The cursor of the running snapshot, or the cursor from a resync for the next one.
     var fresh: (at: String, came: Milliseconds)?
 
     // The stream.
     var followNumber: Int?
-    /// When everything missed had been given.
+    /// When all missed events had been delivered.
     var caughtUpAt: Milliseconds?
     var stalledSince: Milliseconds?
-    /// Since when what screens show is not as the server has it; and whether that could not be fetched.
+    /// Since when the screens differ from the server, and whether the missing things could not be fetched.
     var incompleteSince: Milliseconds?
     var hasFailedToShow = false
     /// When a snapshot became the state.
     var snapshotAt: Milliseconds?
     var pollNumber: Int?
-    /// Spreads the polls of clients.
+    /// Spreads the polls of clients in time.
     var pollJitter: Jitter
     /// Failed attempts since the last success.
     var failures = 0
     var retry: Retry
-    /// Resyncs in a row, and when what they ask for is begun; nil: at once.
+    /// Resyncs in a row, and when registering for them begins; nil: at once.
     var resyncs = 0
     var registerAt: Milliseconds?
-    /// Spreads those who are told of one together.
+    /// Spreads in time the clients that get a resync together.
     var resyncJitter: Jitter
 
     // What is not in the state yet.
     var pending: PendingEvents
     var commit: Commit?
-    /// The store has a finger that the machine has given up.
+    /// The store has a cursor that the machine has given up.
     var mustForgetFinger = false
     var commitRetry: Retry
     var commitRetryAt: Milliseconds?
-    /// Of the store, in a row, reading or writing.
+    /// Failures of the store in a row, in reading or writing.
     var storeFailures = 0
-    /// The store takes or gives nothing: commits are shown, and not written.
+    /// The store cannot be read or written: commits are shown, and not written.
     var isInMemory = false
-    /// Of snapshots that more events came after than may wait.
+    /// Waits after snapshots that more events followed than may wait.
     var overflowRetry: Retry
 
     var leftConnected: Milliseconds?
     var now: Milliseconds = 0
     var effects: [Effect] = []
     var lastNumber = 0
-    /// What was asked before the newest token came says nothing of it.
+    /// A request before the newest token came proves nothing about that token.
     var lastNumberBeforeToken = 0
 
     /// Before ``Input/start`` it does nothing.
@@ -146,13 +146,13 @@ public struct UpdateMachine: StateMachine {
         if failure == .unauthorized && number > lastNumberBeforeToken { unauthorized() }
     }
 
-    /// A number for what is asked next.
+    /// A number for the next request.
     mutating func number() -> Int {
         lastNumber += 1
         return lastNumber
     }
 
-    /// Whether a request has a chance.
+    /// Whether a request may succeed.
     var canAsk: Bool { hasNetwork && hasToken && end == nil }
 
     var facts: Freshness.Facts {
@@ -171,7 +171,7 @@ public struct UpdateMachine: StateMachine {
         return facts
     }
 
-    /// What can be seen of it now.
+    /// What is visible from outside now.
     public var view: View {
         View(
             state: state, freshness: Freshness(facts, at: now), sign: Freshness.sign(facts, at: now),
@@ -179,7 +179,7 @@ public struct UpdateMachine: StateMachine {
             pending: pending.count, isUnauthorized: isUnauthorized, end: end, isInMemory: isInMemory)
     }
 
-    /// When the next attempt, poll or change of the sign is due; nil: only something that happens changes anything.
+    /// When the next attempt, poll or change of the sign is due. Nil: only another input changes anything.
     public var wakeAt: Milliseconds? {
         var times = [Freshness.nextChange(facts, after: now), commit == nil ? commitRetryAt : nil, expiresAt]
         if isForeground && hasNetwork { times.append(tokenRetryAt) }
@@ -189,13 +189,13 @@ public struct UpdateMachine: StateMachine {
         return times.compactMap { $0 }.min()
     }
 
-    /// When the server has let go of what follows the finger.
+    /// When the server no longer keeps the events after the cursor held.
     var expiresAt: Milliseconds? {
         guard metadata.finger != nil, let lastSuccess = metadata.lastSuccess else { return nil }
         return lastSuccess + settings.retention
     }
 
-    /// Reloads begin when the snapshot that they follow is in the state.
+    /// Reloads begin only when the snapshot that precedes them is in the state.
     var mayReload: Bool { metadata.finger != nil && canAsk }
 }
 
@@ -207,7 +207,7 @@ extension UpdateMachine.State {
         }
     }
 
-    /// The same with another time.
+    /// The same state, with another time of the next attempt.
     func retrying(at now: Milliseconds) -> Self {
         switch self {
         case .registerFailed(_, let failures, let cause):
