@@ -1,10 +1,10 @@
 extension ActionQueue {
-    /// What there is one row for.
+    /// The identity of a row.
     struct Name: Hashable, Sendable {
         let kind: String
         let id: String
 
-        /// By bytes, as a store's primary key is.
+        /// Compares bytes, as the primary key of a store does.
         static func == (a: Self, b: Self) -> Bool { Exact(a.id) == Exact(b.id) && Exact(a.kind) == Exact(b.kind) }
 
         func hash(into hasher: inout Hasher) {
@@ -15,23 +15,23 @@ extension ActionQueue {
 
     struct Row: Sendable {
         var action: DeferredAction
-        /// Grows with each change: rows are sent in this order.
+        /// It increases with each change: rows are sent in this order.
         var order: Int
-        /// This value was sent, and no answer settled it.
+        /// This value was sent, and its answer has not settled it.
         var isSent = false
         /// An earlier value was sent, and no answer settled it: the server may have it.
         var isUncertain = false
         /// `before` was read from the server, or from the store, since the last attempt ended.
         var isRead = false
-        /// When that was.
+        /// When the last attempt ended.
         var triedUntil: Milliseconds?
-        /// It was in a batch that failed as a whole: it is sent alone.
+        /// It was in a batch that failed as a whole, so it is sent alone.
         var isSuspect = false
 
         var name: Name { Name(kind: action.kind, id: action.id) }
     }
 
-    /// An action that was done, for answers that were asked for before.
+    /// An action that was done, kept for answers to earlier reads.
     struct Settled: Sendable {
         let value: String
         let at: Milliseconds
@@ -45,18 +45,18 @@ extension ActionQueue {
         let sorted = actions.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
         for (index, (_, stored)) in sorted.enumerated() {
             var action = stored
-            // The clock ran ahead, or the file is damaged: it must expire some day.
+            // The clock was ahead, or the file is damaged: the action must expire some day.
             action.at = min(action.at, now)
             let name = Name(kind: action.kind, id: action.id)
             if var row = rows[name] {
-                // It was set before the store was read: the newer value wins, but what the server had is in the older row.
+                // It was set before the store was read. The newer value wins, but the older row has the server's status.
                 row.action.before = action.before
                 (row.isUncertain, row.isRead, row.triedUntil) = (true, true, now)
                 rows[name] = row
                 effects.append(.persist(action: row.action))
             } else {
-                // The process that kept it may have sent it, and an earlier value too. No row says whether it was answered: as
-                // for what the server had, the row is believed.
+                // The process that stored it may have sent it, and an earlier value too. No row shows whether there was an
+                // answer. For the server's status, the row is trusted.
                 rows[name] = Row(
                     action: action, order: index - sorted.count, isSent: true, isUncertain: true, isRead: true,
                     triedUntil: now)
@@ -73,12 +73,12 @@ extension ActionQueue {
         guard Exact(row.action.value) != Exact(value) else { return }
         effects.append(.apply(kind: name.kind, id: name.id, value: value))
         if isLoaded, row.action.before.map(Exact.init) == Exact(value), !row.isSent, !row.isUncertain {
-            // Undone before it was sent: the server has it so.
+            // It was undone before it was sent: the server has this value.
             rows[name] = nil
             return effects.insert(.delete(kind: name.kind, id: name.id), at: 0)
         }
         if let sent = flight.first(where: { $0.name == name && Exact($0.action.value) == Exact(value) }) {
-            // Back to the value on its way: a retry of it is the same request with the same key.
+            // The value is again the one in flight: a retry of it is the same request with the same key.
             row.action.key = sent.action.key
             row.action.at = sent.action.at
             row.isSent = true
@@ -113,10 +113,10 @@ extension ActionQueue {
     }
 
     mutating func reloaded(_ name: Name, _ value: String, askedAt: Milliseconds, _ effects: inout [Effect]) {
-        // What was read before the server did an action says less than the action: its event brings the thing again.
+        // A read that began before the server did an action is older than the action. The event of the action reloads the thing.
         let known = settled[name].flatMap { askedAt < $0.at ? $0.value : nil } ?? value
         if var row = rows[name] {
-            // What is on its way may be done after the read.
+            // The server may do an action in flight after this read.
             let isTried = flight.contains { $0.name == name } || askedAt < row.triedUntil ?? askedAt
             row.isRead = row.isRead || !isTried
             if row.action.before.map(Exact.init) != Exact(known) {
@@ -129,7 +129,7 @@ extension ActionQueue {
         if Exact(shown) != Exact(value) { effects.append(.apply(kind: name.kind, id: name.id, value: shown)) }
     }
 
-    /// Undoes what has been kept too long and is not on its way.
+    /// Undoes the rows that have been kept too long and are not in flight.
     mutating func expire(at now: Milliseconds, _ effects: inout [Effect]) {
         guard let expiresAt, expiresAt <= now else { return }
         let sending = Set(flight.map(\.name))

@@ -1,11 +1,11 @@
 extension ActionQueue {
-    /// An action on its way, as it was sent.
+    /// An action in flight, as it was sent.
     struct Sent: Sendable {
         let name: Name
         let action: DeferredAction
         /// Whether the server may have had an earlier value when it was sent.
         let wasUncertain: Bool
-        /// Whether the server had `before`, as far as anybody knows. If not, an undo has to reload.
+        /// Whether the server had `before`, as far as is known. If not, an undo must reload.
         let isBeforeKnown: Bool
     }
 
@@ -17,7 +17,7 @@ extension ActionQueue {
         case unauthorized
     }
 
-    /// When something is to be tried; nil: only an input makes it possible.
+    /// When something is to be tried. Nil: only an input can make it possible.
     var nextAttempt: Milliseconds? {
         guard isLoaded, isReachable, flight.isEmpty, !rows.isEmpty else { return nil }
         switch token {
@@ -119,7 +119,7 @@ extension ActionQueue {
                 reject(sent[0], status: status ?? 0, &effects, &news)
                 effects += news
             } else {
-                // One of them may be the cause: each gets an answer of its own.
+                // One of them may be the cause: each is sent alone.
                 suspect(sent)
                 dueAt = now
             }
@@ -132,7 +132,7 @@ extension ActionQueue {
         }
     }
 
-    /// What was on its way, if it was this batch.
+    /// Returns the actions in flight, and ends their flight, if this batch is the one in flight.
     private mutating func land(_ batch: Int, at now: Milliseconds) -> [Sent]? {
         guard batch == self.batch, !flight.isEmpty else { return nil }
         let sent = flight

@@ -1,12 +1,12 @@
-/// What a client does on a close code: the table of the protocol, which LiveClientTests hold against the gateway's.
+/// What a client does after a close code: the protocol's table. LiveClientTests compare it with the gateway's.
 enum CloseAdvice: Equatable, Sendable {
-    /// The conversation is over.
+    /// The conversation is finished.
     case finish
     /// The access was revoked.
     case stop
-    /// A new token, and at once.
+    /// Get a new token, and reconnect at once.
     case refreshToken
-    /// Come back: after what the server asked for, but no earlier than this, else with backoff.
+    /// Reconnect after the wait that the server asked for, but no earlier than this; without such a wait, with backoff.
     case comeBack(minimum: Milliseconds)
 
     init(code: Int) {
@@ -22,13 +22,13 @@ enum CloseAdvice: Equatable, Sendable {
 
 /// What an ending means.
 extension ConnectionMachine {
-    /// Statuses that the same request gets again, where a Livegate says so by its `code`. Without one it was somebody between: a
-    /// balancer without a route, in the minute of a deploy, signs nobody off.
+    /// Statuses that the same request would get again, if a `code` proves that a Livegate sent them. Without a code a proxy
+    /// answered: a balancer without a route, for a minute during a deploy, must sign no user off.
     package static let finalStatuses = [400, 403, 404, 426]
 
-    /// The stream is over: what it teaches about ways and failures.
+    /// The stream is over: updates what is known about transports and failures.
     ///
-    /// - Returns: whether the next way is to be tried at once.
+    /// - Returns: whether the next transport is to be tried at once.
     @discardableResult
     mutating func leave(_ stream: OpenStream, isCut: Bool) -> Bool {
         let lived = now - stream.openedAt
@@ -41,7 +41,7 @@ extension ConnectionMachine {
         return ladder.ended(lived: lived, isCut: isCut, now: now)
     }
 
-    /// Whether something is known of this number, and it is under way. A stream is left.
+    /// Whether this number is that of a running attempt or stream. An open stream is left.
     private mutating func leaveAny(_ id: Int) -> Bool {
         if let stream = stream(id) {
             leave(stream, isCut: false)
@@ -58,13 +58,13 @@ extension ConnectionMachine {
         if code != nil, Self.finalStatuses.contains(status) {
             return become(.ended(.refused(status: status, code: code)))
         }
-        // Somebody between who answers for a server that is away; or who does not know this way.
+        // A proxy that answers for an absent server, or that does not support this transport.
         if code == nil, ladder.failed(weight: 1, now: now) { return begin() }
         backOff()
     }
 
-    /// An answer that no Livegate gives to this way: somebody between took the upgrade off, or answered himself. His
-    /// 5xx may as well mean that the server is away.
+    /// Whether no Livegate gives this answer to this transport: a proxy removed the upgrade, or answered itself. A proxy's 5xx
+    /// may also mean that the server is absent.
     private func isSwallowed(_ status: Int, _ code: String?) -> Bool {
         switch ladder.way {
         case .webSocket:
@@ -74,7 +74,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// The first time another token is fetched at once; when that is refused too, before the calm, nobody is let in.
+    /// After the first refusal another token is fetched at once. If that is refused too, before the calm, access is refused.
     private mutating func refuseToken(_ refusal: Refusal) {
         let isFirst = self.refusal == .none
         (self.refusal, isTokenRefused) = (refusal, true)
@@ -92,7 +92,7 @@ extension ConnectionMachine {
     }
 
     private mutating func comeBack(_ asked: Milliseconds?, minimum: Milliseconds) {
-        // Of several in a row only the first may be at once: who says 0 each time is not asked without a pause.
+        // Of several closes in a row, only the first may return at once. A server that asks for 0 each time is given a pause.
         let isFirst = asked == nil || retry.failures == 0
         let least = isFirst ? 0 : Retry.minimum << Milliseconds(min(retry.failures, 5) - 1)
         let wait = max(retry.wait(asked: asked), minimum, least)
@@ -105,7 +105,7 @@ extension ConnectionMachine {
         if how == .blocked, ladder.way.isStream, ladder.stepDownGuessing(now: now) { return begin() }
         let weight =
             switch how {
-            // It was not reached: that says nothing about the way.
+            // The server was not reached: that proves nothing about the transport.
             case .unreachable: ladder.isTrial ? 1 : 0
             case .cut, .unknown: 1
             case .blocked, .broken, .silent: WayLadder.maximumStrikes
@@ -115,7 +115,7 @@ extension ConnectionMachine {
 
     private mutating func lose(_ stream: OpenStream, _ how: ConnectionLoss) {
         if case .underWay(let since, let wait, _) = stream.poll, wait > 0, how != .unreachable {
-            // Not a failure yet: the next poll, which does not wait, says whether the server is there.
+            // This is not a failure yet: the next poll, which does not wait, shows whether the server is there.
             if stream.network == ladder.network { ladder.waitCut(after: now - since, now: now) }
             leave(stream, isCut: false)
             return beginSoon()

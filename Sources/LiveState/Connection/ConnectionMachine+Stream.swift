@@ -1,24 +1,24 @@
-/// A stream that is open, or the long polls that stand for one.
+/// A stream that is open, or the long polls that replace one.
 struct OpenStream: Sendable {
-    /// The long poll under way, or the pause before the next.
+    /// The running long poll, or the pause before the next.
     enum Poll: Sendable {
         case underWay(since: Milliseconds, wait: Milliseconds, until: Milliseconds)
         case due(at: Milliseconds)
     }
 
-    /// The next token on its way to the server.
+    /// The renewal of the token, until the new one is sent to the server.
     struct Renewal: Sendable {
-        /// Of the token that was asked for.
+        /// The number of the request for the token.
         var request: Int?
         var dueAt: Milliseconds?
         var sentAt: Milliseconds?
-        /// In vain.
+        /// Failed tries.
         var tries = 0
     }
 
     let id: Int
     let way: ConnectionWay
-    /// On which it was opened: what becomes of it says nothing about another.
+    /// The network on which the stream was opened. How the stream ends proves nothing about another network.
     let network: String
     let openedAt: Milliseconds
     var aliveAt: Milliseconds
@@ -26,7 +26,7 @@ struct OpenStream: Sendable {
     var poll: Poll?
     var renewal = Renewal()
 
-    /// What is due first, but for a trial.
+    /// What is due first, except a trial.
     func dueAt(_ settings: ConnectionMachine.Settings) -> Milliseconds? {
         let next: Milliseconds? =
             switch poll {
@@ -40,7 +40,7 @@ struct OpenStream: Sendable {
 
 /// While a stream is open.
 extension ConnectionMachine {
-    /// When better ways are tried again instead of this one.
+    /// When better transports are tried again instead of this one.
     func trialAt(_ stream: OpenStream) -> Milliseconds? {
         isOnline && stream.network == ladder.network && stream.way == ladder.way ? ladder.trialAt : nil
     }
@@ -74,7 +74,7 @@ extension ConnectionMachine {
             (downSince, attempt, notBefore, refusal) = (nil, 0, nil, .none)
             let interval = settings.pollInterval
             let next = now + jitter.milliseconds(interval * 9 / 10, interval * 11 / 10)
-            // Better ways are tried again when that is due, not with the next poll.
+            // Better transports are tried again when that is due, not with the next poll.
             phase = .waiting(until: min(next, ladder.trialAt ?? next), why: .poll)
             return
         }
@@ -88,8 +88,7 @@ extension ConnectionMachine {
         effects.append(.poll(id: id, wait: 0))
     }
 
-    /// Asks again: at once for what is there already, else with a pause, so that answers that come too fast make no
-    /// loop.
+    /// Polls again: at once if there is more already, otherwise after a pause, so that fast answers make no loop.
     private mutating func nextPoll(_ more: Bool) {
         guard case .open(var stream) = phase else { return }
         if !more, case .underWay(let since, _, _) = stream.poll, since + Self.pollPause > now {

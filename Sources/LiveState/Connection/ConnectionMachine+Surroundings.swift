@@ -1,4 +1,4 @@
-/// What the app and its device do around the connection.
+/// Inputs from the app and its device.
 extension ConnectionMachine {
     mutating func start() {
         switch phase {
@@ -18,7 +18,7 @@ extension ConnectionMachine {
         phase = .ended(.stopped)
     }
 
-    /// Ends what is open with a word, and what is being opened without one.
+    /// Ends an open stream with a close notice, and an attempt without one.
     private mutating func drop() {
         switch phase {
         case .opening(let id, _): effects.append(.abandon(id: id))
@@ -44,7 +44,7 @@ extension ConnectionMachine {
         guard !isForeground else { return }
         isForeground = true
         switch phase {
-        // Somebody is there again: one more attempt, with another token.
+        // A person uses the app again: try once more, with another token.
         case .unauthorized:
             (refusal, isTokenRefused) = (.refused, true)
             beginSoon()
@@ -73,7 +73,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// What is waited for begins now, whoever has asked for the wait, and what is open is tested.
+    /// Begins whatever waits, also a wait that the server asked for, and tests an open stream.
     mutating func refresh() {
         switch phase {
         case .open(let stream): test(stream)
@@ -84,8 +84,8 @@ extension ConnectionMachine {
         }
     }
 
-    /// The path under a stream has changed: a ping says whether it still carries. What cannot be pinged is opened
-    /// again; where there is no network, when it is back.
+    /// The path under a stream has changed: a ping checks whether it still works. A stream without pings is opened again; without
+    /// a network, when the network is back.
     private mutating func test(_ stream: OpenStream) {
         guard stream.way == .webSocket else {
             effects.append(.abandon(id: stream.id))
@@ -93,7 +93,7 @@ extension ConnectionMachine {
             return beginSoon()
         }
         var stream = stream
-        // Of several changes the first sets the end: a path that flaps does not put it off.
+        // After several changes the first sets the deadline: a path that changes often does not postpone it.
         stream.testUntil = stream.testUntil ?? now + Self.testLimit
         phase = .open(stream)
         effects.append(.ping(id: stream.id))

@@ -1,29 +1,29 @@
 extension ConnectionMachine {
-    /// What a connection is made with.
+    /// The settings of a connection.
     public struct Settings: Codable, Sendable {
-        /// For the waits.
+        /// Seed of the waits.
         public var seed: UInt32 = 1
-        /// The ways that the owner can go, the best first.
+        /// The transports that the owner supports, the best first.
         public var ways: [ConnectionWay] = ConnectionWay.allCases
-        /// Between two polls of ``ConnectionWay/polling``; a tenth more or less spreads them.
+        /// Time between two polls of ``ConnectionWay/polling``. It varies by up to a tenth, to spread clients.
         public var pollInterval: Milliseconds = 300_000
-        /// How long a long poll asks the server to wait: below the usual minute of a proxy.
+        /// How long a long poll asks the server to wait. It is below a proxy's usual minute.
         public var longPollWait: Milliseconds = 50_000
-        /// From the beginning of an attempt, its token at hand, to its opening, or of a poll beyond its wait.
+        /// The limit from an attempt with a token to the opening of its stream, or for a poll in addition to its wait.
         public var openLimit: Milliseconds = 12_000
-        /// The same for better ways that are tried again on a network that is known to work.
+        /// The same for better transports that are tried again on a network that is known to work.
         public var trialLimit: Milliseconds = 3_000
-        /// A stream that brings nothing for so long is lost: its owner asks for a `beat`, or pings, every 25 s.
+        /// A stream that is silent for this long is lost. Its owner asks for a `beat`, or pings, every 25 s.
         public var silenceLimit: Milliseconds = 35_000
-        /// What the effect `remember` brought in an earlier run.
+        /// The records of the effect `remember` in an earlier run.
         public var known: [KnownWay] = []
-        /// Without a network an attempt is made so often, because who says so may be wrong, as browsers are; nil: never.
+        /// How often to try without a network, because the report of none may be wrong, as in browsers; nil: never.
         public var offlineRetry: Milliseconds?
 
         /// The defaults.
         public init() {}
 
-        /// Takes what is there, and the defaults for the rest.
+        /// Reads the members that are there, and uses the defaults for the rest.
         public init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             seed = try values.decodeIfPresent(UInt32.self, forKey: .seed) ?? seed
@@ -40,76 +40,76 @@ extension ConnectionMachine {
 
     /// What happens to a connection.
     public enum Input: Codable, Equatable, Sendable {
-        /// The app wants a connection; also after somebody has signed in again.
+        /// The app wants a connection. Also sent after a user has signed in again.
         case start
-        /// The app wants none any more.
+        /// The app no longer wants a connection.
         case stop
-        /// The app is out of sight: the connection is closed and nothing is tried.
+        /// The app is in the background: the connection is closed, and nothing is tried.
         case background
-        /// The app is in sight again: the connection resumes at once.
+        /// The app is in the foreground again: the connection resumes at once.
         case foreground
-        /// A person wants to see what is new: whatever waits is tried now, and what is open is tested.
+        /// A person wants to see what is new. Whatever waits is tried now, and an open stream is tested.
         case refresh
-        /// The path to the network has changed, or whether there is one.
+        /// The path to the network has changed, or the network came or went.
         ///
-        /// - network: the app's name for it, such as that of the WLAN: what was found out is remembered under it.
+        /// - network: the app's name for it, such as that of the WLAN. Results are remembered under this name.
         case path(isSatisfied: Bool, network: String?)
-        /// A token is at hand.
+        /// A token is there.
         ///
-        /// - isSame: it is the one that was used last.
+        /// - isSame: whether it is the token that was used last.
         case token(request: Int, isSame: Bool)
-        /// There is no token now; `isUnauthorized`: nor will there be, because nobody is signed in.
+        /// There is no token now. `isUnauthorized`: there will be none either, because nobody is signed in.
         case tokenFailed(request: Int, isUnauthorized: Bool)
-        /// A WebSocket was accepted, or the first byte of an event stream's body came: its head alone says nothing
-        /// where a proxy gathers the body.
+        /// A WebSocket was accepted, or the first byte of an event stream's body came. The head alone proves nothing if a proxy
+        /// buffers the body.
         case opened(id: Int)
-        /// Anything came on it: a message, a comment, a pong.
+        /// Anything came on the stream: a message, a comment, a pong.
         case alive(id: Int)
-        /// A poll was answered, a 410 included, and its events were delivered; `more`: there is more already.
+        /// A poll was answered, also with a 410, and its events were delivered. `more`: the server has more already.
         case polled(id: Int, more: Bool)
-        /// The server said that the token of this stream ends soon.
+        /// The server announced that the token of this stream ends soon.
         case expiring(id: Int)
-        /// An answer with another status than was hoped for.
+        /// An answer with an unexpected status.
         ///
-        /// - code: of the problem document; absent where it was no Livegate that answered.
+        /// - code: of the problem document. It is absent if the answer did not come from a Livegate.
         case refused(id: Int, status: Int, code: String?, retryAfter: Milliseconds?)
-        /// The server closed it with a code, or said `bye`.
+        /// The server closed the stream with a code, or sent `bye`.
         ///
         /// - retry: its `retry_ms`.
         case closed(id: Int, code: Int, retry: Milliseconds?)
-        /// It ended, or never came to be, without such a word.
+        /// The stream ended, or never opened, without such a message.
         case lost(id: Int, how: ConnectionLoss)
-        /// ``ConnectionMachine/wakeAt`` has come.
+        /// The time of ``ConnectionMachine/wakeAt`` has come.
         case wake
     }
 
     /// What the owner of a connection is to do.
     public enum Effect: Codable, Equatable, Sendable {
-        /// Get a token; with `fresh`, not one that is at hand already: that was refused, or ends.
+        /// Get a token. With `fresh`, get a new one, because the present token was refused or ends soon.
         case fetchToken(request: Int, fresh: Bool)
-        /// Open a stream with the token that came last, from the newest cursor.
+        /// Open a stream with the latest token, from the newest cursor.
         case open(id: Int, way: ConnectionWay)
-        /// Ask `/sync/v1` with the token that came last, from the newest cursor.
+        /// Ask `/sync/v1` with the latest token, from the newest cursor.
         case poll(id: Int, wait: Milliseconds)
-        /// End it with 1000, and deliver nothing of it any more.
+        /// Close it with 1000, and deliver nothing more from it.
         case close(id: Int)
-        /// Drop it without a word, and deliver nothing of it any more.
+        /// Drop it without a close notice, and deliver nothing more from it.
         case abandon(id: Int)
-        /// Ask for a sign of life: `alive`.
+        /// Ask for a sign of life, which is reported as `alive`.
         case ping(id: Int)
-        /// Send the token that came last on this stream.
+        /// Send the latest token on this stream.
         case sendToken(id: Int)
         /// Keep this for the next run.
         case remember(known: [KnownWay])
     }
 
-    /// What can be seen of a connection.
+    /// What is visible from outside.
     public struct View: Codable, Equatable, Sendable {
-        /// For the app.
+        /// The state, for the app.
         public var state: ConnectionState
-        /// Of the open connection, else of the next attempt.
+        /// The transport of the open connection, otherwise of the next attempt.
         public var way: ConnectionWay
-        /// Whether a connection is open whose path has changed, and no answer to the ping has come.
+        /// Whether the path of an open connection has changed, and its ping has had no answer yet.
         public var isTested: Bool
     }
 }

@@ -1,20 +1,19 @@
-/// Decides about the one connection of a client: when to try, with which token, by which way, and when to give up.
+/// Decides about the one connection of a client: when to try, with which token, by which transport, and when to give up.
 ///
-/// Its owner carries out the effects. Each attempt has an `id` and each wish for a token a `request`; what comes of
-/// them comes back with that number, and what comes late changes nothing. The owner keeps the cursor: whatever is
-/// opened or polled goes on from the newest that was delivered, and what it closes delivers nothing any more, so that
-/// a change of way loses and doubles nothing.
+/// Its owner carries out the effects. Each attempt has an `id`, and each request for a token a `request`. Their results return
+/// with that number; a late result changes nothing. The owner keeps the cursor. An opened stream or a poll continues from the
+/// newest delivered cursor, and a closed one delivers nothing more. So a change of the transport loses and duplicates nothing.
 public struct ConnectionMachine: StateMachine {
-    /// A token or an answer to a poll that takes longer than this is given up.
+    /// A token, or the answer to a poll, is given up after this time.
     static let tokenLimit: Milliseconds = 30_000
-    /// From a ping after a change of path to whatever comes.
+    /// The limit from a ping, after a change of the path, to the first sign of life.
     static let testLimit: Milliseconds = 2_000
-    /// Long polls begin no faster after each other, unless there is more already.
+    /// Long polls begin at least this long after each other, unless the server has more already.
     static let pollPause: Milliseconds = 1_000
-    /// Between two renewals of the token of one stream: a token that lives for less than a minute would be renewed
-    /// without end.
+    /// The least time between two renewals of the token of one stream. Without it, a token that lives less than a minute would be
+    /// renewed without end.
     static let renewalPause: Milliseconds = 30_000
-    /// A renewal that brought no new token is tried again after so long, so often.
+    /// A renewal that brought no new token is tried again after this time, at most this often.
     static let renewalRetry: Milliseconds = 15_000
     static let maximumRenewals = 5
 
@@ -28,8 +27,8 @@ public struct ConnectionMachine: StateMachine {
         case ended(ConnectionEnd)
     }
 
-    /// Whether a token was refused, or said to have expired, since the last stream that lasted: the next such word is
-    /// answered more slowly, or with the end.
+    /// Whether a token was refused, or had expired by the server's message, since the last stream that lasted. The next such
+    /// message gets a slower answer, or ends the connection.
     enum Refusal {
         case none, refused, expired
     }
@@ -37,17 +36,17 @@ public struct ConnectionMachine: StateMachine {
     let settings: Settings
     var phase = Phase.idle
     var ladder: WayLadder
-    /// What the owner keeps of ``ladder``.
+    /// The records of ``ladder`` that the owner keeps.
     private var remembered: [KnownWay]
     var retry: Retry
     var jitter: Jitter
     var refusal = Refusal.none
-    /// Whether the server refused the token of the last attempt itself: it is not to be used again. One that was never
-    /// refused may be, however its attempt ended.
+    /// Whether the server itself refused the token of the last attempt: then it must not be used again. A token that was never
+    /// refused may be used again, however its attempt ended.
     var isTokenRefused = false
-    /// Of the last input.
+    /// The time of the last input.
     var now: Milliseconds = 0
-    /// Of the input that is being handled.
+    /// The effects of the current input.
     var effects: [Effect] = []
     var isStarted = false
     var isForeground = true
@@ -59,10 +58,10 @@ public struct ConnectionMachine: StateMachine {
     /// Attempts since ``downSince``.
     var attempt = 0
     var downSince: Milliseconds?
-    /// The server's word: no attempt before that.
+    /// The server asked for no attempt before this time.
     var notBefore: Milliseconds?
 
-    /// A connection that nobody wants yet.
+    /// A connection that is not wanted yet.
     public init(_ settings: Settings) {
         var settings = settings
         settings.pollInterval = settings.pollInterval.limited(least: 1_000)
@@ -73,7 +72,7 @@ public struct ConnectionMachine: StateMachine {
         jitter = Jitter(seed: settings.seed &+ 1)
     }
 
-    /// Where it stands.
+    /// The state of the connection.
     public var view: View {
         let state: ConnectionState =
             switch phase {
@@ -98,7 +97,7 @@ public struct ConnectionMachine: StateMachine {
         }
     }
 
-    /// Handles what happens; what it answers is to be done in its order.
+    /// Handles an input. The returned effects are to be carried out in order.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         self.now = now
         effects = []
@@ -130,7 +129,7 @@ public struct ConnectionMachine: StateMachine {
 
     // MARK: Attempts
 
-    /// Begins an attempt, if one may be made: in the foreground and with a network, or where it is due although there is none.
+    /// Begins an attempt if the app is in the foreground, and there is a network or the attempt is due without one.
     mutating func begin(isDue: Bool = false) {
         guard isForeground else { return become(.idle) }
         downSince = downSince ?? now
@@ -143,7 +142,7 @@ public struct ConnectionMachine: StateMachine {
         effects.append(.fetchToken(request: lastRequest, fresh: isTokenRefused))
     }
 
-    /// Begins at once, but not before the server's word, and no faster than the shortest wait: paths and pages flap.
+    /// Begins at once, but not before the server's time, and no sooner than the shortest wait: paths and pages change often.
     mutating func beginSoon() {
         downSince = downSince ?? now
         guard isForeground, isOnline else { return begin() }
@@ -153,14 +152,14 @@ public struct ConnectionMachine: StateMachine {
         begin()
     }
 
-    /// Comes back after `wait`, when there is a network then.
+    /// Tries again after `wait`, if there is a network then.
     mutating func pause(_ wait: Milliseconds, _ why: WaitReason) {
         downSince = downSince ?? now
         if why == .asked { notBefore = now + wait }
         if isOnline { phase = .waiting(until: now + wait, why: why) } else { waitOffline() }
     }
 
-    /// Waits for the network. Who says that there is none may be wrong, if the settings say so.
+    /// Waits for the network. The report that there is none may be wrong, if the settings allow for that.
     private mutating func waitOffline() {
         let until = settings.offlineRetry.map { max(now + $0, notBefore ?? 0) }
         phase = .waiting(until: until, why: .offline)
@@ -174,7 +173,7 @@ public struct ConnectionMachine: StateMachine {
         if case .opening(id, _) = phase { true } else { false }
     }
 
-    /// The open stream, where it is this one.
+    /// The open stream with this number, if there is one.
     func stream(_ id: Int) -> OpenStream? {
         if case .open(let stream) = phase, stream.id == id { stream } else { nil }
     }

@@ -1,39 +1,38 @@
-/// Which way works on this network: begins with the best, steps down by what fails, remembers it for the network, and
-/// tries the better ones again after an hour.
+/// Which transport works on this network. It begins with the best and falls back after failures. It remembers the result for the
+/// network, and tries the better ones again after an hour.
 ///
-/// Three things lead down. An answer to an upgrade that no Livegate gave proves that somebody between swallows it.
-/// Three connections in a row that were cut without a word after nearly the same time prove a timer between, where they
-/// lived for as long as a timer lets them. Everything else may be the server's fault, or a tunnel's: after a few such
-/// failures a lower way is tried once, as a guess; if it works, the better ones are tried again within a minute, and
-/// only their failing then makes the guess knowledge.
+/// Three things cause a fallback. First, an answer to an upgrade that no Livegate gave proves that a proxy swallows upgrades.
+/// Second, three connections in a row that were cut without a close notice after nearly the same time prove a proxy's timer. They
+/// must have lived at least as long as such a timer allows. Other failures may be a fault of the server or of a tunnel. After a
+/// few, a lower transport is tried once, as a guess. If it works, the better ones are tried again within a minute. Only if they
+/// fail then does the guess become knowledge.
 ///
-/// A trial begins at the best way. Whatever fails in it steps down at once, because the network is known to work.
+/// A trial begins at the best transport. Any failure in it falls back at once, because the network is known to work.
 struct WayLadder: Sendable {
-    /// Better ways are tried again after so long.
+    /// Better transports are tried again after this time.
     static let trialPause: Milliseconds = 3_600_000
-    /// After a guess: between the half and the whole of this, so that those who guessed together do not come back
-    /// together.
+    /// The same after a guess: between half of this and all of it, so that clients that guessed together do not return together.
     static let guessPause: Milliseconds = 60_000
-    /// Failures, each by its weight, that lead to a guess.
+    /// A guess follows when failures, each with its weight, add up to this.
     static let maximumStrikes = 3
-    /// Lives below this may be a timer's; a trial is passed by what lives longer.
+    /// A connection that lives less than this may have met a timer. A trial succeeds if its connection lives longer.
     static let shortLife: Milliseconds = 120_000
-    /// How many alike prove a timer.
+    /// This many similar lives prove a timer.
     static let provingLives = 3
-    /// A timer between lets a connection live for so long at least: three that were cut sooner are alike by themselves.
+    /// A proxy's timer lets a connection live at least this long. Three that were cut sooner are similar by chance.
     static let shortestTimer: Milliseconds = 10_000
-    /// A long poll that is cut waits for half as long, but for this at least.
+    /// After a cut, a long poll waits half as long, but at least this long.
     static let minimumWait: Milliseconds = 10_000
-    /// Networks that are remembered; over it, the one whose trial is due first is forgotten.
+    /// The most networks remembered. Beyond it, the one whose trial is due first is forgotten.
     static let maximumKnown = 32
 
     private let ways: [ConnectionWay]
     private let longestWait: Milliseconds
-    /// What the owner keeps.
+    /// The records that the owner keeps.
     private(set) var known: [KnownWay]
     private(set) var network = ""
     private(set) var way: ConnectionWay
-    /// Of the next long poll.
+    /// The wait of the next long poll.
     private(set) var wait: Milliseconds
     private(set) var isTrial = false
     private var isGuess = false
@@ -57,7 +56,7 @@ struct WayLadder: Sendable {
 
     private var lower: ConnectionWay? { ways.firstIndex(of: way).flatMap { $0 + 1 < ways.count ? ways[$0 + 1] : nil } }
 
-    /// When better ways are due to be tried; nil on the best.
+    /// When better transports are due to be tried; nil on the best.
     var trialAt: Milliseconds? { isTrial ? nil : record?.upAt }
 
     /// The device is on this network now.
@@ -67,7 +66,7 @@ struct WayLadder: Sendable {
         settle()
     }
 
-    /// Back to what is known.
+    /// Returns to what is known.
     private mutating func settle() {
         (way, wait) = (record?.way ?? ways[0], record?.wait ?? longestWait)
         (isTrial, isGuess, strikes, lives, cutAfter, cutWaits) = (false, false, 0, [], nil, 0)
@@ -75,7 +74,7 @@ struct WayLadder: Sendable {
 
     /// An attempt begins.
     mutating func begin(now: Milliseconds) {
-        // A clock that was set back, as it is kept over restarts, does not put a trial off for ever.
+        // The clock may have been set back, because records are kept over restarts. This must not postpone a trial for ever.
         if let index = known.firstIndex(where: { $0.network == network }) {
             known[index].upAt = min(known[index].upAt, now + Self.trialPause)
         }
@@ -85,9 +84,9 @@ struct WayLadder: Sendable {
         way = ways[0]
     }
 
-    /// Goes one way down: the next attempt is made by it.
+    /// Falls back by one transport: the next attempt uses it.
     ///
-    /// - Returns: false on the last.
+    /// - Returns: false if there is no lower one.
     mutating func stepDown(now: Milliseconds) -> Bool {
         guard let lower else { return false }
         let cutAfter = lives.count == Self.provingLives ? lives.min() : cutAfter
@@ -104,7 +103,7 @@ struct WayLadder: Sendable {
         return true
     }
 
-    /// The same by a guess, which is tried again soon; a trial that fails is as it was.
+    /// The same as a guess, which is tried again soon. A failed trial keeps what it was.
     mutating func stepDownGuessing(now: Milliseconds) -> Bool {
         let wasTrial = isTrial
         guard stepDown(now: now) else { return false }
@@ -112,9 +111,9 @@ struct WayLadder: Sendable {
         return true
     }
 
-    /// An attempt failed, and it is not proved whose fault that is.
+    /// An attempt failed, and the cause is not proved.
     ///
-    /// - Returns: whether the next way is to be tried at once.
+    /// - Returns: whether the next transport is to be tried at once.
     mutating func failed(weight: Int, now: Milliseconds) -> Bool {
         if isTrial { return stepDown(now: now) }
         strikes += weight
@@ -132,7 +131,7 @@ struct WayLadder: Sendable {
     /// - Parameter jitter: spreads the trial after a guess.
     mutating func opened(now: Milliseconds, _ jitter: inout Jitter) {
         strikes = 0
-        // The best way needs no record, and a trial is passed by what lives.
+        // The best transport needs no record. A trial succeeds only by a connection that lives long enough.
         guard !isTrial, way != ways[0] else { return }
         if let record, record.way == way, record.wait == wait, record.upAt > now { return }
         let isGuess = isGuess
@@ -140,10 +139,10 @@ struct WayLadder: Sendable {
         keep(upAt: now + (isGuess ? jitter.milliseconds(Self.guessPause / 2, Self.guessPause) : Self.trialPause))
     }
 
-    /// What had opened has ended.
+    /// An opened connection has ended.
     ///
-    /// - Parameter isCut: without a word of the server, and without our wish.
-    /// - Returns: whether the next way is to be tried at once.
+    /// - Parameter isCut: whether it ended without a message of the server, and not by our choice.
+    /// - Returns: whether the next transport is to be tried at once.
     mutating func ended(lived: Milliseconds, isCut: Bool, now: Milliseconds) -> Bool {
         if isTrial {
             guard lived >= Self.shortLife else { return isCut && stepDown(now: now) }
@@ -163,7 +162,7 @@ struct WayLadder: Sendable {
         return false
     }
 
-    /// Goes one way down: as what is known, where it lived for as long as a timer lets it, else as a guess.
+    /// Falls back by one transport: as knowledge if the connection lived as long as a timer allows, otherwise as a guess.
     private mutating func stepDown(after lived: Milliseconds, now: Milliseconds) {
         if lived >= Self.shortestTimer {
             _ = stepDown(now: now)
@@ -173,7 +172,7 @@ struct WayLadder: Sendable {
         }
     }
 
-    /// The trial's way lived long enough: it is what works here.
+    /// The connection of the trial lived long enough: its transport works here.
     private mutating func pass(now: Milliseconds) {
         isTrial = false
         if way == ways[0] {
@@ -191,7 +190,7 @@ struct WayLadder: Sendable {
         known.append(KnownWay(network: network, way: way, wait: wait, upAt: upAt))
     }
 
-    /// A long poll was cut before its answer. Two in a row: the next waits for half as long, or the way is given up.
+    /// A long poll was cut before its answer. After two in a row, the next waits half as long, or the transport falls back.
     mutating func waitCut(after lived: Milliseconds, now: Milliseconds) {
         cutWaits += 1
         guard cutWaits >= 2 else { return }

@@ -1,37 +1,37 @@
-/// How often one screen was refreshed on one day: a value that an app sends where it likes.
+/// How often one screen was refreshed on one day: a value that an app can send to any service.
 ///
-/// Its JSON is one line of what `livecat report` reads. A day that goes on is sent again; of values of the same device, screen
-/// and day the last one counts.
+/// Its JSON is one line of the input of `livecat report`. A day that continues is sent again. Of several values of the same
+/// device, screen and day, only the last counts.
 public struct RefreshCount: Codable, Hashable, Sendable {
-    /// The upper ends of the bins of ``latency``, in milliseconds, each without itself; the last bin has what is above.
+    /// The upper limits of the bins of ``latency``, in milliseconds, each exclusive. The last bin counts what is above.
     public static let latencyEnds: [Milliseconds] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 60_000]
 
     /// `2026-11-23`, in the time zone that the app chose.
     public var day: String
-    /// In the app's words.
+    /// The app's name for the screen.
     public var screen: String
-    /// Refreshes that a person asked for: they did not believe what they saw.
+    /// Refreshes that a person asked for: they did not trust what they saw.
     public var manual = 0
-    /// Refreshes that an event made.
+    /// Refreshes that an event caused.
     public var automatic = 0
-    /// Events by the time from their `ts` to the screen: one bin more than ``latencyEnds`` has.
+    /// Events by the time from their `ts` to the screen. It has one bin more than ``latencyEnds``.
     public var latency = [Int](repeating: 0, count: RefreshCount.latencyEnds.count + 1)
-    /// Events that came to the screen before their `ts`: this device's clock is behind the server's.
+    /// Events that reached the screen before their `ts`: this device's clock is behind the server's.
     public var ahead = 0
     /// Fetches made.
     public var made = 0
-    /// Changes that needed no fetch of their own, for one was waiting already.
+    /// Changes that needed no fetch of their own, because one was waiting already.
     public var merged = 0
-    /// Changes that nobody looked at: no fetch.
+    /// Changes of things that no screen showed: no fetch.
     public var avoided = 0
 
-    /// Nothing counted yet of a screen on a day.
+    /// A count of a screen on a day, with nothing counted yet.
     public init(day: String, screen: String) {
         self.day = day
         self.screen = screen
     }
 
-    /// What stands in no line is 0, so that a line of an older release can be read.
+    /// Missing members are 0, so that a line of an older release can be read.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -45,13 +45,13 @@ public struct RefreshCount: Codable, Hashable, Sendable {
         avoided = try values.decodeIfPresent(Int.self, forKey: .avoided) ?? 0
     }
 
-    /// Manual refreshes among all, 0 to 1; nil where there was none.
+    /// The share of manual refreshes among all, 0 to 1; nil: there were none.
     public var manualShare: Double? {
         let all = Double(manual) + Double(automatic)
         return all == 0 ? nil : Double(manual) / all
     }
 
-    /// Adds another value's numbers; its day and screen are not looked at.
+    /// Adds another value's numbers. Its day and screen are ignored.
     public mutating func add(_ other: RefreshCount) {
         manual.add(other.manual)
         automatic.add(other.automatic)
@@ -62,7 +62,7 @@ public struct RefreshCount: Codable, Hashable, Sendable {
         avoided.add(other.avoided)
     }
 
-    /// Counts an event that came to the screen so long after its `ts`.
+    /// Counts an event that reached the screen this long after its `ts`.
     mutating func count(latency milliseconds: Milliseconds) {
         if milliseconds < 0 {
             ahead.add(1)
@@ -73,7 +73,7 @@ public struct RefreshCount: Codable, Hashable, Sendable {
 }
 
 extension Int {
-    /// Counts on, up to the largest number: a file that is damaged or foreign may come close to it.
+    /// Adds up to the largest number, because a damaged or foreign file may come close to it.
     mutating func add(_ more: Int) {
         let (sum, isOver) = addingReportingOverflow(more)
         self = isOver ? (more > 0 ? .max : .min) : sum

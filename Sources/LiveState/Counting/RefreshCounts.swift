@@ -1,21 +1,21 @@
-/// Counts by screen and day whether people believe what they see (CLIENT.md, "Counting"): the fewer refreshes they ask for
-/// themselves, the better the live updates are.
+/// Counts by screen and day whether people trust what they see (CLIENT.md, "Counting"). The fewer refreshes people ask for, the
+/// better the live updates are.
 ///
-/// Nothing leaves by itself: the app takes ``view`` and sends its values where it likes. The clock is Unix time.
+/// It sends nothing itself: the app reads ``view`` and sends the values to any service. The clock is Unix time.
 public struct RefreshCounts: StateMachine {
     /// What is fixed for its life.
     public struct Settings: Codable, Sendable {
-        /// Days that are kept until the app has sent them; the oldest gives way.
+        /// The most days kept until the app has sent them. Beyond it, the oldest is dropped.
         public var maximumDays = 31
-        /// Screens of a day; more are counted together as ``RefreshCounts/otherScreens``.
+        /// The most screens of a day. Further screens are counted together as ``RefreshCounts/otherScreens``.
         public var maximumScreens = 50
-        /// What is added to the clock to find the day, in milliseconds: the time zone's offset; 0 counts by days of UTC.
+        /// Milliseconds added to the clock to find the day: the time zone's offset. 0 counts by days of UTC.
         public var dayOffset: Milliseconds = 0
 
         /// The defaults.
         public init() {}
 
-        /// Members that are missing are as by default.
+        /// Missing members get their defaults.
         public init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             maximumDays = try values.decodeIfPresent(Int.self, forKey: .maximumDays) ?? maximumDays
@@ -28,33 +28,33 @@ public struct RefreshCounts: StateMachine {
     public enum Input: Codable, Equatable, Sendable {
         /// Changes nothing: no time is waited for.
         case wake
-        /// What an earlier process counted: added to what is there.
+        /// The counts of an earlier process, which are added to the present ones.
         case loaded(counts: [RefreshCount])
         /// A screen was refreshed: by its user, or by an event.
         case refreshed(screen: String, isManual: Bool)
-        /// What an event brought is on the screen. `ts`: of the event, milliseconds of Unix time.
+        /// The change of an event is on the screen. `ts`: that of the event, in milliseconds of Unix time.
         case shown(screen: String, ts: Milliseconds)
-        /// What became of changes: fetches made; changes that joined a fetch; changes that nobody looked at.
+        /// The results of changes: fetches made; changes that joined a fetch; changes of things that no screen showed.
         case fetches(screen: String, made: Int, merged: Int, avoided: Int)
-        /// The app has sent all days up to this one, `2026-11-23`: they are forgotten.
+        /// The app has sent all days up to this one, `2026-11-23`. They are forgotten.
         case sent(through: String)
     }
 
     /// What the owner is to do, in order.
     public enum Effect: Codable, Equatable, Sendable {
-        /// ``Settings/maximumDays`` days were kept and not sent: the values of the oldest are gone.
+        /// ``Settings/maximumDays`` days were kept and not sent: the values of the oldest are dropped.
         case dropped(counts: [RefreshCount])
     }
 
-    /// What can be seen of it between two inputs.
+    /// What is visible from outside between two inputs.
     public struct View: Codable, Equatable, Sendable {
-        /// By day, then in the order in which screens were first seen that day.
+        /// Sorted by day, then in the order in which the screens first came that day.
         public var counts: [RefreshCount]
     }
 
     /// The name under which screens beyond the limit are counted.
     public static let otherScreens = "other"
-    /// The longest name of a screen, in bytes of UTF-8; a longer one is counted as ``otherScreens``.
+    /// The longest name of a screen, in bytes of UTF-8. A longer name is counted as ``otherScreens``.
     public static let maximumNameBytes = 100
 
     private let settings: Settings
@@ -64,7 +64,7 @@ public struct RefreshCounts: StateMachine {
     /// Nothing is counted yet.
     public init(_ settings: Settings) { self.settings = settings }
 
-    /// What can be seen of it now.
+    /// What is visible from outside now.
     public var view: View { View(counts: days.flatMap(\.counts)) }
 
     /// Nil: time alone changes nothing.
@@ -113,7 +113,7 @@ public struct RefreshCounts: StateMachine {
         }
     }
 
-    /// Where a day stands, which is made where it is missing; nil: it is older than all that are kept, and there is no room.
+    /// The index of a day, which is added if it is missing. Nil: it is older than all days kept, and the limit is reached.
     private mutating func index(of day: String, _ effects: inout [Effect]) -> Int? {
         if let found = days.lastIndex(where: { $0.day == day }) { return found }
         if days.count >= max(1, settings.maximumDays) {
