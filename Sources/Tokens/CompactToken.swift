@@ -2,8 +2,8 @@ import TLS
 
 /// The three parts of a compact JWS (RFC 7515 §7.1), decoded without leniency.
 ///
-/// One text has exactly one meaning here: no padding, no blanks, no bits beyond the last byte. Otherwise one signature
-/// would be good for several texts, and what one reader accepts another would not.
+/// Each text has exactly one meaning here: no padding, no blanks, no bits beyond the last byte. Otherwise one signature would fit
+/// several texts, and one reader could accept what another refuses.
 struct CompactToken {
     /// The decoded header.
     let header: [UInt8]
@@ -12,7 +12,7 @@ struct CompactToken {
     /// The decoded signature, never empty.
     let signature: [UInt8]
 
-    /// Takes a token apart whose size the caller has checked.
+    /// Splits a token, whose size the caller has checked, into its parts.
     init(_ token: [UInt8]) throws(TokenRefusal) {
         let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3 else { throw .malformed(.token) }
@@ -27,16 +27,16 @@ struct CompactToken {
     }
 }
 
-/// What the header of a token says, as far as it may say anything (RFC 7515 §4.1).
+/// The supported members of a token's header (RFC 7515 §4.1).
 ///
-/// `jku`, `x5u`, `jwk` and `x5c` bring or name keys: they are not looked at, keys come from the settings alone.
+/// `jku`, `x5u`, `jwk` and `x5c` contain or name keys. They are ignored: keys come from the settings alone.
 struct TokenHeader {
     let algorithm: SignatureAlgorithm
     let keyName: [UInt8]?
 
     init(_ text: [UInt8]) throws(TokenRefusal) {
         guard let members = JOSEObject(text) else { throw .malformed(.header) }
-        // RFC 7515 §4.1.11, RFC 7797 §6: whoever does not understand what is critical refuses the token.
+        // RFC 7515 §4.1.11, RFC 7797 §6: a reader that does not understand a critical member must refuse the token.
         guard !members.has("crit"), !members.has("b64") else { throw .criticalHeader }
         guard let name = members.text("alg"), let algorithm = SignatureAlgorithm(name: name) else { throw .algorithm }
         self.algorithm = algorithm

@@ -1,18 +1,18 @@
 import LiveUpdates
 
-/// What a record of the control topic asks for.
+/// The request in a record of the control topic.
 ///
-/// Read to the letter: what a node does not understand whole it does not do in part, so that no node shuts out more or less
-/// than another one.
+/// It is read strictly. A node does not do a part of a record that it does not fully understand. So no node shuts out more or
+/// less than another one.
 package enum ControlRecord: Equatable, Sendable {
     case revoke(Revocation)
-    /// What was kept of the account before a moment, in milliseconds since 1970, is to be erased.
+    /// Erase what was kept of the account before a time, in milliseconds since 1970.
     case erase(Account, until: Int64)
 
-    /// As many bytes of a value as are read: room for the longest name of a token, each byte escaped.
+    /// The most bytes of a value that are read: enough for the longest name of a token, with each byte escaped.
     package static let maximumBytes = 64 * 1024
-    /// How far `before` may lie after the record's time, by the clock of whoever wrote it. Further ahead it would shut out
-    /// tokens that nobody has issued yet.
+    /// How far `before` may be after the record's time, by the clock of the record's writer. Further ahead it would shut out
+    /// tokens that are not issued yet.
     package static let maximumLeadSeconds: Int64 = 60
 
     /// Why a record is rejected.
@@ -25,7 +25,7 @@ package enum ControlRecord: Equatable, Sendable {
     /// Reads the value of a record.
     ///
     /// - Parameters:
-    ///   - value: nil of a tombstone.
+    /// - value: nil for a tombstone.
     ///   - timestamp: of the record, in milliseconds since 1970; nil where it has none.
     package static func read(_ value: [UInt8]?, timestamp: Int64?) throws(Problem) -> ControlRecord {
         guard let value else { throw .noValue }
@@ -37,7 +37,7 @@ package enum ControlRecord: Equatable, Sendable {
         case (false, false): throw .nothingAsked
         case (true, true): throw .severalAsked
         case (true, false):
-            // An object, and no member twice.
+            // It must be an object with no duplicate member.
             guard let revoke = record.object("revoke") else { throw .target }
             return .revoke(try revocation(revoke, timestamp))
         case (false, true):
@@ -69,7 +69,7 @@ package enum ControlRecord: Equatable, Sendable {
         return Revocation(target, before: before, recordedAt: timestamp)
     }
 
-    /// Nil where there is no such member. An account or a subject may be a whole number, as in tokens.
+    /// Nil if the member is missing. An account or a subject may be a whole number, as in tokens.
     private static func text(_ members: JOSEObject, _ name: String, _ problem: Problem) throws(Problem) -> [UInt8]? {
         switch members[name] {
         case nil: return nil
@@ -79,18 +79,17 @@ package enum ControlRecord: Equatable, Sendable {
         }
     }
 
-    /// The value of a record that revokes so, as of when it is written. `token` is the name that its issuer gave it, however
-    /// long.
+    /// The value of a record that revokes these as of the time it is written. `token` is the name from its issuer, of any length.
     package static func value(account: String?, subject: String?, token: String?) -> [UInt8] {
         Array("{\"revoke\":".utf8) + key(account: account, subject: subject, token: token) + Array("}".utf8)
     }
 
-    /// The value of a record that erases what was kept of an account until it is written.
+    /// The value of a record that erases what was kept of an account until the record is written.
     package static func value(erasing account: String) -> [UInt8] {
         Array("{\"erase\":".utf8) + key(account: account, subject: nil, token: nil) + Array("}".utf8)
     }
 
-    /// The key of that record: what it revokes, so that all that is said of one thing stands in one partition.
+    /// The key of that record: what it revokes. So all records about one thing are in one partition.
     package static func key(account: String?, subject: String?, token: String?) -> [UInt8] {
         var bytes = Array("{".utf8)
         for case (let name, let text?) in [("account", account), ("subject", subject), ("token", token)] {

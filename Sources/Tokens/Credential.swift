@@ -1,25 +1,25 @@
 import HTTP
 import TLS
 
-/// What a request brings to say who asks.
+/// The credential of a request.
 package enum Credential: Sendable, Equatable {
-    /// Nothing: the caller is anonymous, or is refused.
+    /// None: the caller is anonymous, or is refused.
     case none
-    /// A token, whichever way it came.
+    /// A token, by any transport of it.
     case token([UInt8])
-    /// What stands for a token, once.
+    /// A ticket, which replaces a token once.
     case ticket([UInt8])
 
-    /// What begins the subprotocol that carries a token.
+    /// The prefix of the subprotocol that carries a token.
     package static let subprotocolPrefix = Array("bearer.".utf8)
 
-    /// Which cookie counts, and whether it does for this request.
+    /// The cookie that can hold a token, and whether this request may use it.
     package struct Cookie: Sendable {
         let name: String
         let mayBeUsed: Bool
 
-        /// - Parameter mayBeUsed: whether the request comes from a page that the settings list. Browsers add a cookie to
-        ///   what any page makes them ask.
+        /// - Parameter mayBeUsed: whether the request comes from a page that the settings list. Browsers add a cookie to the
+        ///   requests of any page.
         package init(_ name: String, mayBeUsed: Bool) {
             self.name = name
             self.mayBeUsed = mayBeUsed
@@ -28,13 +28,13 @@ package enum Credential: Sendable, Equatable {
 
     /// Finds the one credential of a request.
     ///
-    /// Two that differ in kind are refused, since nobody can tell which one was meant. A cookie is none of them: it is
-    /// read only where there is no other.
+    /// Two credentials of different kinds are refused, because it is unclear which one was meant. A cookie does not count as one
+    /// of them: it is read only if there is no other.
     ///
     /// - Parameters:
-    ///   - protocols: the subprotocols that a WebSocket is offered; empty for what is none.
-    ///   - protocolName: the subprotocol that is chosen, beside which a token has to stand.
-    ///   - cookie: nil: none counts.
+    /// - protocols: the subprotocols that the client offers for a WebSocket; empty for other requests.
+    /// - protocolName: the chosen subprotocol, which must be offered together with a token.
+    /// - cookie: nil if no cookie counts.
     package static func read(
         _ head: RequestHead, protocols: [[UInt8]] = [], protocolName: String, cookie: Cookie? = nil
     ) throws(Refusal) -> Credential {
@@ -50,7 +50,7 @@ package enum Credential: Sendable, Equatable {
         if !offered.isEmpty { return .token(try token(offered, protocols, protocolName)) }
         switch ticket {
         case .one(let bytes): return .ticket(bytes)
-        // What cannot be decoded is no ticket that anybody was given.
+        // A ticket that cannot be decoded was not issued to any client.
         case .malformed: return .ticket([])
         case .repeated: throw Refusal(.badParameter, "Parameter ticket given more than once.")
         case .absent: break

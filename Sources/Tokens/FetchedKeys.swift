@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where the keys of an issuer are fetched, and how often.
+/// The source of an issuer's keys, and how often they are fetched.
 package struct KeySource: Hashable, Sendable {
     /// The claim `iss`.
     package let issuer: String
@@ -20,23 +20,22 @@ package struct KeySource: Hashable, Sendable {
         self.timing = timing
     }
 
-    /// Whether keys that were fetched for one are those of the other: how and how often they are fetched does not matter.
+    /// Whether keys from one source are valid for the other. How and how often they are fetched does not matter.
     package func hasKeys(of other: KeySource) -> Bool { issuer == other.issuer && url == other.url }
 }
 
-/// The keys of an issuer that were fetched last, for all who verify. Who fetches them publishes them here.
+/// The latest fetched keys of an issuer, for all verifiers. The code that fetches keys publishes them here.
 package final class FetchedKeys: Sendable {
-    /// What there is now.
+    /// The present keys.
     package struct Snapshot: Sendable {
-        /// Nil: none, or none that count any more.
+        /// Nil: there are no keys, or they no longer count.
         package let keys: [SignatureKey]?
-        /// Their marks; nil where there are none that count.
+        /// Their marks; nil if no keys count.
         package let marks: Set<UInt64>?
-        /// Whether a token that no key verifies is worth a question, since its key may be new, or have replaced another one of
-        /// its name; false while such a question was answered a moment ago, so that a flood of them costs what other bad tokens
-        /// cost.
+        /// Whether a token that no key verifies is worth a fetch, because its key may be new or may replace one of the same name.
+        /// It is false for a moment after such a fetch. So a flood of these tokens costs no more than other bad tokens.
         package let asksForUnknown: Bool
-        /// Another one, and a higher, with each publication of other keys: what earlier ones have verified proves nothing then.
+        /// It increases with each publication of other keys. A verification by earlier keys then proves nothing.
         package fileprivate(set) var generation: UInt64 = 0
 
         package init(keys: [SignatureKey]?, asksForUnknown: Bool) {
@@ -68,12 +67,12 @@ package final class FetchedKeys: Sendable {
     }
 }
 
-/// A key set that came from an issuer's server.
+/// A key set from an issuer's server.
 package enum FetchedKeySet {
-    /// More than any provider publishes. What is larger is refused whole.
+    /// More than any provider publishes. A larger set is refused as a whole.
     package static let maximumBytes = KeySet.maximumFileBytes
-    /// Keys with names cost nothing until a token names them; how many one token is tried with,
-    /// ``TrustedIssuer/maximumTries`` says.
+    /// Keys with names cost nothing until a token names them. ``TrustedIssuer/maximumTries`` limits how many keys one token is
+    /// tried with.
     package static let maximumKeys = 100
 
     package enum Problem: Error, Hashable, Sendable {
@@ -82,8 +81,8 @@ package enum FetchedKeySet {
         case noneUsable(of: Int)
     }
 
-    /// The keys of a JWKS that tokens can be verified with; the others are passed over (RFC 7517 §5), and so are those with the
-    /// name of one before: a set that repeats a name makes no token cost more.
+    /// The keys of a JWKS that can verify tokens. Other keys are skipped (RFC 7517 §5), and so is a key with the name of an
+    /// earlier one. So a set that repeats a name makes no token cost more.
     package static func read(
         _ text: [UInt8], algorithms: [SignatureAlgorithm]
     ) throws(Problem) -> [SignatureKey] {

@@ -2,28 +2,28 @@ import LiveUpdates
 import TLS
 
 /// Who a caller is, from its token.
-///
+/// It is an object, because each open connection keeps it. All callers with the same static token, or without one, share one.
 /// An object, since each open connection keeps it: all that came with one static token, or with none, share one.
 package final class Identity: Sendable {
     /// The account whose events the caller gets.
     package let account: Account
-    /// Who within the account, as ``TokenClaims/subject(of:)`` has it.
+    /// The person within the account, as ``TokenClaims/subject(of:)`` gives it.
     package let subject: String?
     /// The second since 1970 at which the connection ends; `nil` for static tokens and callers without a token.
     package let expiresAt: Int64?
-    /// Whether ``expiresAt`` is no end of the token but of what a server has said of it: then the server is asked once more.
+    /// Whether ``expiresAt`` is the end of a server's answer about the token, not of the token: then the server is asked again.
     package let isOpenEnded: Bool
-    /// The token itself, where its server has to be asked once more about it; nil of a ticket.
+    /// The token itself, if its server has to be asked about it again; nil for a ticket.
     package let askedToken: [UInt8]?
-    /// The second since 1970 at which the token was issued, as it says (`iat`).
+    /// The second since 1970 at which the token was issued, according to its `iat`.
     package let issuedAt: Int64?
-    /// What its issuer calls the token (`jti`), as ``TokenClaims/tokenID(of:)`` has it.
+    /// The issuer's name for the token (`jti`), as ``TokenClaims/tokenID(of:)`` gives it.
     package let tokenID: String?
     /// The SHA-256 of a static token; nil for others.
     package let staticToken: [UInt8]?
-    /// Whose word it is; nil for static tokens and callers without a token.
+    /// Who has vouched for the token; nil for static tokens and callers without a token.
     package let voucher: Voucher?
-    /// ``SignatureKey/mark`` of the fetched key that has signed the token; nil of other keys and other tokens.
+    /// ``SignatureKey/mark`` of the fetched key that signed the token; nil for other keys and other tokens.
     package let keyMark: UInt64?
 
     package init(
@@ -44,9 +44,9 @@ package final class Identity: Sendable {
     }
 }
 
-/// Who has vouched for a token: an issuer, or a server that was asked. A ticket holds it, so that it ends with them.
+/// Who has vouched for a token: an issuer, or a server that was asked. A ticket holds it, so that it ends with its voucher.
 package struct Voucher: Hashable, Sendable {
-    /// The first 8 bytes of a SHA-256: only the few of one settings file are told apart by it.
+    /// The first 8 bytes of a SHA-256: it only has to distinguish the few vouchers of one settings file.
     let mark: UInt64
 
     init(mark: UInt64) { self.mark = mark }

@@ -1,13 +1,13 @@
 import TLS
 
-/// What a server of tokens says of one (RFC 7662 §2.2).
+/// The answer of a token server about a token (RFC 7662 §2.2).
 package enum Introspection {
     /// An honest answer has some hundred bytes.
     package static let maximumAnswerBytes = 64 * 1024
-    /// How long a refusal is kept: somebody who tries again with the same bad token costs nobody a question.
+    /// How long a refusal is kept: a caller that retries with the same bad token causes no new question.
     package static let refusalMilliseconds: UInt64 = 10_000
 
-    /// The answer is none: nothing follows for the token.
+    /// The answer is invalid: it decides nothing about the token.
     package enum Problem: Error, Hashable, Sendable {
         case notJSON
         case noActive
@@ -15,12 +15,12 @@ package enum Introspection {
 
     /// Who the token is for, or why it is refused.
     ///
-    /// Where the answer has no `exp`, it is good until the first whole second after which it is not kept any more: then whoever
-    /// comes, or is still there, is asked about anew.
+    /// If the answer has no `exp`, it is good until the first whole second after it is no longer kept. Then the server is asked
+    /// again about callers that come, or are still there.
     ///
     /// - Parameters:
-    ///   - token: that was asked about.
-    ///   - source: whose answer it is.
+    /// - token: the token in the question.
+    /// - source: the server that answered.
     ///   - now: milliseconds since 1970, when the answer came.
     package static func read(
         _ text: [UInt8], about token: [UInt8], from source: IntrospectionSource, now: Int64
@@ -30,7 +30,7 @@ package enum Introspection {
         guard isActive else { return .failure(.inactive) }
         let claims = TokenClaims(members)
         return Result { () throws(TokenRefusal) in
-            // A token without an end may have a beginning.
+            // A token without an end may still have a beginning.
             try claims.checkBeginning(now: now / 1000)
             var expiry = (now + Int64(source.cacheMilliseconds) + 999) / 1000
             let isOpenEnded = !members.has("exp")
@@ -48,13 +48,13 @@ package enum Introspection {
         Array("token=".utf8) + formEncoded(token) + Array("&token_type_hint=access_token".utf8)
     }
 
-    /// The header line with which a client names itself (RFC 6749 §2.3.1): each part is form-encoded before they are joined.
+    /// The header line with a client's name and secret (RFC 6749 §2.3.1): each part is form-encoded before they are joined.
     package static func authorization(client: String, secret: [UInt8]) -> String {
         let pair = formEncoded(Array(client.utf8)) + [UInt8(ascii: ":")] + formEncoded(secret)
         return "Authorization: Basic \(Base64.encode(pair))"
     }
 
-    /// `application/x-www-form-urlencoded`: a blank is a plus, and only letters, digits and `*-._` stand for themselves.
+    /// `application/x-www-form-urlencoded`: a blank is a plus, and only letters, digits and `*-._` stay as they are.
     static func formEncoded(_ bytes: [UInt8]) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return bytes.flatMap { byte -> [UInt8] in
@@ -70,12 +70,12 @@ package enum Introspection {
     }
 }
 
-/// Which server judges the tokens that are no JWTs, and how it is asked.
+/// The server that decides about tokens that are not JWTs, and how it is asked.
 package struct IntrospectionSource: Hashable, Sendable {
     package let url: String
     /// The authorities that may vouch for the server, as PEM; nil: those of the system.
     package let authorities: [UInt8]?
-    /// Our name there.
+    /// Our client name at the server.
     package let client: String
     /// The header line with our name and secret.
     package let authorization: String
@@ -100,12 +100,12 @@ package struct IntrospectionSource: Hashable, Sendable {
         self.timeoutMilliseconds = timeoutMilliseconds
     }
 
-    /// Whether what one says of a token is what the other says: how it is asked, and how long it is believed, does not matter.
+    /// Whether both give the same answers about a token. How they are asked, and how long answers are kept, does not matter.
     package func answers(as other: IntrospectionSource) -> Bool {
         url == other.url && client == other.client && accountClaim == other.accountClaim
     }
 
-    /// How long an answer is kept, in milliseconds: never past the end of its token.
+    /// How long an answer is kept, in milliseconds: never longer than the life of its token.
     ///
     /// - Parameter now: milliseconds since 1970.
     package func keeps(_ verdict: Result<Identity, TokenRefusal>, now: Int64) -> UInt64 {

@@ -1,26 +1,26 @@
-/// What is known of tokens that another server judges, which questions are open, and who waits for them.
+/// The known verdicts of another server about tokens, its open questions, and the callers that wait for them.
 ///
-/// A value that asks nothing: it is told what happened, in milliseconds of a clock that never goes back. Tokens are known by
-/// their SHA-256. Bounds: ``maximumAnswers`` answers, ``maximumOpen`` questions, ``maximumWaiting`` who wait.
+/// It asks nothing itself. Its owner reports events, in milliseconds of a clock that never goes back. A token is known by its
+/// SHA-256. Bounds: ``maximumAnswers`` answers, ``maximumOpen`` questions, ``maximumWaiting`` callers.
 package struct IntrospectionAnswers<Waiting> {
     /// Some hundred bytes each.
     package static var maximumAnswers: Int { 100_000 }
-    /// What a server of tokens is asked at once, by one node.
+    /// The most questions that one node asks a token server at once.
     package static var maximumOpen: Int { 64 }
-    /// Those who wait beyond it are told to come again: each is a request with a head of up to 16 KiB.
+    /// Callers beyond this limit are asked to try again: each is a request with a head of up to 16 KiB.
     package static var maximumWaiting: Int { 1_000 }
-    /// Questions that may be open beside those for tokens of open streams: whoever comes with made-up tokens takes none of these.
+    /// Further questions for tokens of open streams: callers with made-up tokens cannot use these.
     package static var reservedOpen: Int { 16 }
 
     package typealias Digest = [UInt8]
 
     package enum Reply {
         case known(Result<Identity, TokenRefusal>)
-        /// It waits, and the question is to be asked now.
+        /// The caller waits, and the question is to be asked now.
         case asks
-        /// It waits for the answer to a question that was asked before.
+        /// The caller waits for the answer to an earlier question.
         case waits
-        /// There are too many questions, or too many who wait.
+        /// There are too many questions, or too many waiting callers.
         case busy
     }
 
@@ -30,17 +30,17 @@ package struct IntrospectionAnswers<Waiting> {
     private var waitingCount = 0
     private let maximum: Int
 
-    /// - Parameter maximumAnswers: less than the usual for tests.
+    /// - Parameter maximumAnswers: less than the default in tests.
     package init(maximumAnswers: Int = Self.maximumAnswers) { maximum = maximumAnswers }
 
     package var openCount: Int { open.count }
     package var answerCount: Int { accepted.count + refused.count }
-    /// What the answers take in the order in which they came, of those that were replaced too.
+    /// The number of answers in the order of arrival, including replaced ones.
     var orderCount: Int { accepted.orderCount + refused.orderCount }
 
     /// - Parameters:
-    ///   - epochSeconds: since 1970. A token that has ended by this clock, which may have been set, is asked for anew.
-    ///   - isHeld: somebody was let in with the token, and is still there: such a one holds no head while it waits.
+    /// - epochSeconds: seconds since 1970. A token that has ended by this clock, which may have been set, is asked about again.
+    /// - isHeld: whether an admitted caller of the token is still there: it holds no request head while it waits.
     package mutating func ask(
         _ token: Digest, _ who: Waiting, now: UInt64, epochSeconds: Int64, isHeld: Bool = false
     ) -> Reply {
@@ -55,16 +55,16 @@ package struct IntrospectionAnswers<Waiting> {
         return isOpen ? .waits : .asks
     }
 
-    /// The question was answered. Returns who waited for it.
+    /// The question was answered. Returns the callers that waited for it.
     ///
-    /// - Parameter milliseconds: how long the answer is kept; nil: not at all, since nothing is known.
+    /// - Parameter milliseconds: how long the answer is kept; nil: not at all, because nothing is known.
     package mutating func answered(
         _ token: Digest, _ verdict: Result<Identity, TokenRefusal>, keepFor milliseconds: UInt64?, now: UInt64
     ) -> [Waiting] {
         let waiting = open.removeValue(forKey: token) ?? []
         waitingCount -= waiting.count
         guard let milliseconds, milliseconds > 0 else { return waiting }
-        // Refusals give way first: whoever makes up tokens pushes out nobody's good one.
+        // Refusals are dropped first: a caller that makes up tokens displaces no good answer.
         while answerCount >= maximum { if !refused.dropOldest() { _ = accepted.dropOldest() } }
         if case .success = verdict {
             accepted.keep(token, verdict, until: now + milliseconds, now: now)
@@ -74,10 +74,10 @@ package struct IntrospectionAnswers<Waiting> {
         return waiting
     }
 
-    /// Answers count no longer than this from now on.
+    /// From now on, no answer counts longer than this.
     package mutating func keepAtMost(_ milliseconds: UInt64, now: UInt64) { accepted.keep(until: now + milliseconds) }
 
-    /// Another server is asked from now on: nothing counts that this one has said. Returns all who wait.
+    /// Another server is asked from now on, so the answers of this one no longer count. Returns all waiting callers.
     package mutating func forgetAll() -> [Waiting] {
         let waiting = open.values.flatMap(\.self)
         self = Self(maximumAnswers: maximum)
@@ -92,7 +92,7 @@ extension Result where Success == Identity, Failure == TokenRefusal {
     }
 }
 
-/// Answers in the order in which they came. Those that are over go when newer ones come.
+/// Answers in the order of arrival. Expired ones are removed when newer ones come.
 private struct KeptAnswers {
     private struct Kept {
         let verdict: Result<Identity, TokenRefusal>
@@ -100,12 +100,12 @@ private struct KeptAnswers {
         let number: UInt64
     }
 
-    /// The order has at most twice as many places as there are answers, and these: then those that were replaced, which may
-    /// stand behind one that is kept for long, are taken out of it.
+    /// The order has at most twice as many entries as there are answers, and these. Beyond it, replaced entries are removed,
+    /// because they may be behind an entry that is kept for long.
     private static let spareOrder = 64
 
     private var answers: [[UInt8]: Kept] = [:]
-    /// The oldest stands at `first`; those that were replaced meanwhile have another number.
+    /// The oldest is at `first`. Entries replaced since then have another number.
     private var order: [(token: [UInt8], number: UInt64)] = []
     private var first = 0
     private var number: UInt64 = 0
@@ -139,7 +139,7 @@ private struct KeptAnswers {
         first = 0
     }
 
-    /// False when there is none.
+    /// Returns false if there is none.
     mutating func dropOldest() -> Bool {
         while first < order.count {
             let (oldest, number) = order[first]

@@ -4,7 +4,7 @@ import TLS
 enum JSONWebKey {
     enum Reading {
         case key(SignatureKey, isPrivate: Bool)
-        /// Not for verifying here, and no fault of the set: RFC 7517 §5 asks to pass such keys over.
+        /// The key does not verify tokens here, but the set is valid: RFC 7517 §5 requires readers to ignore such keys.
         case other(String)
         case malformed(String)
     }
@@ -75,33 +75,33 @@ enum JSONWebKey {
     }
 }
 
-/// Which public exponents an RSA key may have, wherever it comes from.
+/// Which public exponents an RSA key may have, from any source.
 ///
-/// With the exponent 1 anybody could write a signature, and an even one has no private half. A check costs a multiplication
-/// for each bit of it: with 3,071 bits 11 ms instead of 0.03. Everybody uses 65537, and NIST allows 256 bits (FIPS 186-5 §5.1),
-/// which nobody has.
+/// With the exponent 1 anyone could forge a signature, and an even exponent has no private half. A check costs one multiplication
+/// for each bit: with 3,071 bits 11 ms instead of 0.03. Usual keys have 65537. NIST allows 256 bits (FIPS 186-5 §5.1), which no
+/// real key has.
 enum RSAExponent {
     static let maximumBits = 64
-    /// The end of a sentence.
+    /// The rule, for the end of a sentence.
     static let rule = "an odd number from 3 of at most \(maximumBits) bits"
 
-    /// - Parameter exponent: 0 for one that does not fit.
+    /// - Parameter exponent: 0 if it is too large.
     static func isUsable(_ exponent: UInt64) -> Bool { exponent >= 3 && exponent % 2 == 1 }
 
-    /// The number of these bytes, big-endian; 0 where it has too many bits.
+    /// The number in these bytes, big-endian; 0 if it has too many bits.
     static func number(_ bytes: [UInt8]) -> UInt64 {
         let digits = bytes.drop { $0 == 0 }
         return digits.count * 8 <= maximumBits ? digits.reduce(0) { $0 << 8 | UInt64($1) } : 0
     }
 }
 
-/// The name of a key (`kid`): looked up by its bytes among the keys of one issuer, and used for nothing else.
+/// The name of a key (`kid`): its bytes identify a key of one issuer, and it is used for nothing else.
 enum KeyName {
     /// Thumbprints have 43 characters, a few providers use URLs.
     static let maximumBytes = 256
 
-    /// Whether a key's name may look so: printable ASCII without blanks, quotes, backslash and angle brackets, and
-    /// without `..`. No key has such a name, and a token that tries one is not worth a look at the keys.
+    /// Whether a key's name may have this form: printable ASCII without blanks, quotes, backslash and angle brackets, and without
+    /// `..`. Real keys have no such name, so the keys are not searched for a token that gives one.
     static func isUsable(_ name: [UInt8]) -> Bool {
         guard (1...maximumBytes).contains(name.count) else { return false }
         let refused = Set("\"'`\\<>".utf8)

@@ -1,6 +1,6 @@
-/// When the keys of one issuer are fetched, and what becomes of tokens that name a key nobody knows here.
+/// Decides when the keys of one issuer are fetched, and what happens to tokens that name an unknown key.
 ///
-/// A value that fetches nothing: it is told what happened, in milliseconds of a clock that never goes back.
+/// This value fetches nothing itself. Its owner reports events, in milliseconds of a clock that never goes back.
 ///
 ///     nothing usable ──failed: again after 1 to 10 s──► …
 ///        │ succeeded                                      ▲
@@ -8,11 +8,11 @@
 ///     usable: every `refresh`, and once a `cooldown` for an unknown name
 package struct KeySchedule: Sendable {
     package struct Timing: Hashable, Sendable {
-        /// Between two fetches, of which the first succeeded.
+        /// Between two fetches, if the first succeeded.
         package var refreshMilliseconds: UInt64
-        /// Between two fetches for unknown names, whatever arrives.
+        /// Between two fetches for unknown names, however many such tokens arrive.
         package var cooldownMilliseconds: UInt64
-        /// How long keys count after they were fetched.
+        /// How long keys count after their fetch.
         package var maximumAgeMilliseconds: UInt64
 
         package init(refreshMilliseconds: UInt64, cooldownMilliseconds: UInt64, maximumAgeMilliseconds: UInt64) {
@@ -22,15 +22,15 @@ package struct KeySchedule: Sendable {
         }
     }
 
-    /// What is done about a token that names a key which is not known here.
+    /// What to do about a token that names an unknown key.
     package enum Reply: Equatable, Sendable {
-        /// The key is fetched: the fetch is to begin now.
+        /// The caller waits, and a fetch begins now.
         case beginsFetch
-        /// It waits for the fetch that is under way.
+        /// The caller waits for the running fetch.
         case waits
-        /// There was a fetch a moment ago: nobody has such a key.
+        /// There was a fetch a moment ago: the issuer has no such key.
         case unknown
-        /// There are no keys that count.
+        /// No keys count.
         case unavailable
     }
 
@@ -41,15 +41,15 @@ package struct KeySchedule: Sendable {
 
     private var timing: Timing
     package private(set) var isFetching = false
-    /// When the last good keys came.
+    /// When the last valid keys came.
     private var fetchedAt: UInt64?
-    /// When the keys that are there stop counting; nil where there are none.
+    /// When the present keys stop counting; nil if there are none.
     package private(set) var usableUntil: UInt64?
     /// When the next fetch is due; while keys are usable, not later than their end.
     private var due: UInt64
-    /// Another fetch follows the one that is under way.
+    /// Another fetch follows the running one.
     private var isOwed = false
-    /// Failed in a row while nothing was usable.
+    /// Failed fetches in a row while no keys were usable.
     private var failures = 0
     /// When the last fetch for an unknown name began.
     private var askedAt: UInt64?
@@ -61,13 +61,13 @@ package struct KeySchedule: Sendable {
 
     package func isUsable(now: UInt64) -> Bool { usableUntil.map { now < $0 } ?? false }
 
-    /// Until when an unknown name is answered at once; nil where it is not.
+    /// Whether an unknown name is refused at once, without a fetch.
     package func isCooling(now: UInt64) -> Bool {
         askedAt.map { now < $0 + timing.cooldownMilliseconds } ?? false
     }
 
-    /// When something is to be looked at next: a fetch is due, keys end, unknown names are fetched for again. Nil: nothing
-    /// until the fetch under way has ended.
+    /// When something is due next: a fetch, the end of the keys, or the next fetch for unknown names. Nil: nothing is due until
+    /// the running fetch has ended.
     package func nextWake(now: UInt64) -> UInt64? {
         var times: [UInt64] = isFetching ? [] : [due]
         if let askedAt, isCooling(now: now) { times.append(askedAt + timing.cooldownMilliseconds) }
@@ -75,15 +75,15 @@ package struct KeySchedule: Sendable {
         return times.min()
     }
 
-    /// Whether a fetch is to begin now, because it is due.
+    /// Whether a fetch must begin now, because it is due.
     package mutating func beginIfDue(now: UInt64) -> Bool {
         guard !isFetching, now >= due else { return false }
         isFetching = true
         return true
     }
 
-    /// Goes on with another timing, and with a fetch as soon as none is under way. Keys that count go on counting: a shorter age
-    /// is reckoned from now.
+    /// Uses another timing from now on, and fetches as soon as no fetch is running. Valid keys still count; a shorter age is
+    /// measured from now.
     package mutating func change(to timing: Timing, now: UInt64) {
         let before = usableUntil
         self.timing = timing
@@ -93,8 +93,7 @@ package struct KeySchedule: Sendable {
             fetchedAt + timing.maximumAgeMilliseconds, min(before, now + timing.maximumAgeMilliseconds))
     }
 
-    /// The keys are fetched once more: now, or as soon as the fetch under way has ended, which may have asked before they were
-    /// replaced.
+    /// Fetches the keys again: now, or after the running fetch, which may have begun before the keys were replaced.
     package mutating func fetchAgain(now: UInt64) {
         if isFetching { isOwed = true } else { due = min(due, now) }
     }
@@ -123,13 +122,13 @@ package struct KeySchedule: Sendable {
         if exchange(&isOwed, with: false) { due = min(due, now) }
     }
 
-    /// The fetch has brought none; those of before go on counting until they are too old.
+    /// The fetch has brought no keys. The earlier ones still count until they are too old.
     ///
-    /// - Parameter spread: random, from 0 to 1: nodes that began together do not all ask together.
+    /// - Parameter spread: random, from 0 to 1, so that nodes that began together do not all fetch together.
     package mutating func failed(now: UInt64, spread: Double) {
         isFetching = false
         if let usableUntil, now < usableUntil {
-            // One for an unknown name leaves the next one of the schedule where it is.
+            // A failed fetch for an unknown name does not change the schedule.
             if due <= now { due = min(now + timing.refreshMilliseconds, usableUntil) }
         } else {
             failures = min(failures + 1, 10)
@@ -142,23 +141,23 @@ package struct KeySchedule: Sendable {
     }
 }
 
-/// Which issuers a start waits for: a node is not ready before it can judge the tokens of each of them.
+/// Which issuers a start waits for: a node is ready only when it can verify the tokens of each of them.
 package struct KeyReadiness: Sendable {
-    /// Where some issuer has keys, its clients are not kept waiting for another one that is out of reach for longer.
+    /// If some issuer has keys, its clients wait no longer than this for an issuer that is out of reach.
     package static let patienceMilliseconds: UInt64 = 30_000
 
     private let startedAt: UInt64
-    /// Once it has waited enough it never waits again: keys that get too old later concern their own tokens alone.
+    /// After the first time ready, it never waits again: keys that get too old later affect only their own tokens.
     private var isOver = false
 
     package init(now: UInt64) { startedAt = now }
 
-    /// Whether another look is needed at the end of the patience.
+    /// When to check again, at the end of the patience; nil: not needed.
     package var end: UInt64? { isOver ? nil : startedAt + Self.patienceMilliseconds }
 
-    /// The issuer that is waited for; nil when the node may be ready.
+    /// The issuer that the start waits for; nil if the node may be ready.
     ///
-    /// - Parameter issuers: all of them, those with keys in files too.
+    /// - Parameter issuers: all issuers, including those with keys in files.
     package mutating func missing(_ issuers: [(name: String, hasKeys: Bool)], now: UInt64) -> String? {
         guard !isOver else { return nil }
         let first = issuers.first { !$0.hasKeys }

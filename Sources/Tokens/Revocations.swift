@@ -1,37 +1,37 @@
 /// What is revoked at this moment.
 ///
-/// A revocation is kept until `retention` has passed since its record's time, or since its `before` where that is later: then
-/// the tokens that it shuts out have ended by themselves, if they live no longer than `retention`. Of several for one thing
-/// the latest `before` counts, for as long as any of them is kept.
+/// A revocation is kept until `retention` has passed since its record's time, or since its `before` if that is later. By then the
+/// tokens that it shuts out have expired, if they live no longer than `retention`. Of several for one thing the latest `before`
+/// counts, for as long as any of them is kept.
 ///
-/// Nothing here ever opens a door that was shut: nobody takes a revocation back. Where it is not known any more whom one meant,
-/// it counts for everybody: the oldest that have to give way where there is no room for a new one, and those that were lost in
-/// the topic. Whoever was not meant fetches a token, and is let in with one that is issued after it.
+/// A revocation is never undone here. If it is no longer known whom it meant, it counts for all callers. This happens to the
+/// oldest ones if there is no space for a new one, and to those lost in the topic. A caller that was not meant fetches a new
+/// token, and is admitted with one that is issued after it.
 package struct Revocations: Sendable {
-    /// Some 50 MB with names of usual length, and 200 MB with the longest. A product that signs out more people than this
-    /// within `retention` has other ways to do so.
+    /// Some 50 MB with names of usual length, and 200 MB with the longest. A product that signs out more people than this within
+    /// `retention` has other means to do so.
     package static let maximumEntries = 262_144
 
-    /// Why a token counts no more.
+    /// Why a token no longer counts.
     package enum Ground: Sendable, Equatable {
-        /// The revocation is of its account, of its person or of itself.
+        /// The revocation names its account, its person or the token itself.
         case meant
-        /// It is older than one of which it is not known whom it meant: tokens from this second since 1970 on are good.
+        /// The token is older than a revocation whose target is unknown. Tokens from this second since 1970 on are good.
         case allTokens(before: Int64)
     }
 
-    /// Why something counts for everybody.
+    /// Why a revocation counts for all callers.
     package enum Cause: Sendable, CaseIterable {
-        /// There were more revocations than find room.
+        /// There were more revocations than the limit.
         case noRoom
-        /// Records of the topic cannot be read any more.
+        /// Records of the topic are no longer readable.
         case lost
     }
 
     private struct Entry {
         /// Seconds since 1970.
         var before: Int64
-        /// Monotonic, in milliseconds.
+        /// Monotonic time, in milliseconds.
         var keptUntil: UInt64
 
         func revokes(issuedAt: Int64?, now: UInt64) -> Bool {
@@ -48,14 +48,14 @@ package struct Revocations: Sendable {
 
     private let retentionMilliseconds: Int64
     private let maximumEntries: Int
-    /// When the node began, by both clocks.
+    /// When the node started, by both clocks.
     private let start: (wall: Int64, now: UInt64)
     private var entries: [Revocation.Target: Entry] = [:]
-    /// The oldest of what was revoked, which gave way to newer ones.
+    /// The oldest revocations, which newer ones displaced.
     private var displaced: Entry?
-    /// What may have been revoked by records that were lost.
+    /// Revocations that may have been in lost records.
     private var lost: Entry?
-    /// Before this time no entry ends.
+    /// No entry ends before this time.
     private var nextEnd = UInt64.max
 
     /// - Parameters:
@@ -72,18 +72,18 @@ package struct Revocations: Sendable {
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty && displaced == nil && lost == nil }
 
-    /// Whether there is room for what comes.
+    /// How much space is left for new revocations.
     package enum Room: Sendable { case enough, nearlyNone, none }
 
-    /// `.none`: some had to give way, and so count for everybody. `.nearlyNone`: three quarters are taken, also by what has
-    /// ended and is not let go yet.
+    /// `.none`: some were displaced, so they count for all callers. `.nearlyNone`: three quarters are used, including expired
+    /// ones that are not removed yet.
     package var room: Room {
         if displaced != nil { return .none }
         return entries.count >= maximumEntries - maximumEntries / 4 ? .nearlyNone : .enough
     }
 
-    /// Why the token of this caller counts no more; nil where it does. Callers without a token, and those whose token does not
-    /// say when it was issued, are revoked as long as the revocation is kept.
+    /// Why the token of this caller no longer counts; nil if it counts. For callers without a token, and for tokens without the
+    /// time of issue, a revocation counts as long as it is kept.
     package func ground(against identity: Identity, now: UInt64) -> Ground? {
         func matches(_ entry: Entry?) -> Bool { entry?.revokes(issuedAt: identity.issuedAt, now: now) == true }
         if isMeant(identity, matches) { return .meant }
@@ -93,7 +93,7 @@ package struct Revocations: Sendable {
         return before.map { .allTokens(before: $0) }
     }
 
-    /// From which second since 1970 on tokens are good that something shuts out of everybody's for this cause; nil: nothing.
+    /// The second since 1970 from which tokens are good, if something shuts out all older ones for this cause; nil: nothing does.
     package func allTokens(for cause: Cause, now: UInt64) -> Int64? {
         let entry = cause == .lost ? lost : displaced
         return entry.flatMap { now < $0.keptUntil ? $0.before : nil }
@@ -111,7 +111,7 @@ package struct Revocations: Sendable {
 
     package func revokes(_ identity: Identity, now: UInt64) -> Bool { ground(against: identity, now: now) != nil }
 
-    /// Adds a revocation, and says whether it counts: one whose time has passed changes nothing.
+    /// Adds a revocation, and returns whether it counts: an expired one changes nothing.
     ///
     /// - Parameters:
     ///   - now: monotonic, in milliseconds.
@@ -129,8 +129,8 @@ package struct Revocations: Sendable {
         return true
     }
 
-    /// Records were lost that may have revoked anybody, as of a second since 1970; says whether that still counts. Where their
-    /// time has passed, as that of records that retention has removed, nothing was lost.
+    /// Records were lost that may have revoked any token, as of a second since 1970. Returns whether that still counts. If their
+    /// time has passed, as for records that retention removed, nothing was lost.
     @discardableResult
     package mutating func lose(before: Int64, now: UInt64, wall: Int64) -> Bool {
         let left = millisecondsLeft(before: before, recordedAt: .min, now: now, wall: wall)
@@ -141,8 +141,8 @@ package struct Revocations: Sendable {
         return true
     }
 
-    /// Makes room for a quarter: the oldest count for everybody from now on. So a token that is issued today stays good, and
-    /// what was just revoked is still known by its name. O(n log n), once for a quarter of ``maximumEntries``.
+    /// Frees a quarter: the oldest count for all callers from now on. So a token that is issued today stays good, and a recent
+    /// revocation still names its target. O(n log n), once for a quarter of ``maximumEntries``.
     private mutating func displaceOldest() {
         let moments = entries.values.map(\.before).sorted()
         let latest = moments[max(1, moments.count / 4) - 1]
@@ -152,25 +152,25 @@ package struct Revocations: Sendable {
         entries = entries.filter { $0.value.before > latest }
     }
 
-    /// How long it is kept. Of the wall clock and the time that has passed since the start the earlier one is believed: a
-    /// clock that is ahead for a while makes no revocation look older than it is.
+    /// How long it is kept. The earlier of the wall clock and the time since the start counts. So a clock that is ahead for a
+    /// while does not make a revocation seem older than it is.
     private func millisecondsLeft(before: Int64, recordedAt: Int64, now: UInt64, wall: Int64) -> Int64 {
         let wall = min(wall, wallByStart(now))
         let (moment, isLate) = before.multipliedReportingOverflow(by: 1000)
         let since = max(recordedAt, isLate ? .max : moment)
         let (end, isForEver) = since.addingReportingOverflow(retentionMilliseconds)
-        // A record's time may be anything: far enough ahead is never, and the sum with `now` must hold.
+        // A record's time may be anything. Far enough ahead means never, and the sum with `now` must not overflow.
         return min(isForEver ? .max : end, .max / 4) - min(wall, .max / 4)
     }
 
-    /// The present as a loss takes it, in milliseconds since 1970. Of the wall clock and the time that has passed since the
-    /// start the later one is believed: a clock that was set back lets in nobody whom the lost records shut out.
+    /// The present for a loss, in milliseconds since 1970. The later of the wall clock and the time since the start counts. So a
+    /// clock that was set back admits no caller that the lost records shut out.
     package func present(now: UInt64, wall: Int64) -> Int64 { max(wall, wallByStart(now)) }
 
-    /// What the wall clock would say, had nobody set it since the start.
+    /// The time of the wall clock if it had not been set since the start.
     private func wallByStart(_ now: UInt64) -> Int64 { start.wall + Int64(clamping: now - min(now, start.now)) }
 
-    /// Lets go what has ended. O(n) when something may have.
+    /// Removes expired entries. O(n) if there may be any.
     package mutating func forget(now: UInt64) {
         guard now >= nextEnd else { return }
         entries = entries.filter { now < $0.value.keptUntil }

@@ -1,37 +1,37 @@
 import CJOSE
 
-/// A key of JWS, public or secret, in cjose's form; one on a curve in OpenSSL's too, which verifies with it.
+/// A key of JWS, public or secret, in cjose's form. A key on a curve is also in OpenSSL's form, which verifies with it.
 ///
-/// The only place that calls cjose and OpenSSL for tokens. What they leave unchecked is checked here before they
-/// are called: that the algorithm fits the key's kind and curve, that the signature has the algorithm's length (cjose
-/// 0.6 reads a short HMAC beyond its end), and that `r` and `s` are in range.
+/// Only this type calls cjose and OpenSSL for tokens. It first checks what they do not. The algorithm must fit the key's kind and
+/// curve. The signature must have the algorithm's length (cjose 0.6 reads beyond the end of a short HMAC). And `r` and `s` must
+/// be in range.
 ///
-// SAFETY: nothing changes after `init`, and the pointers never leave. `cjose_jws_verify` and `cjose_jws_sign` take the
-// key as const and only read its fields; cjose's own reference count is not used (this object's is). What OpenSSL makes
-// lazily inside a key when it is used, it makes under a lock of that key.
+// SAFETY: nothing changes after `init`, and the pointers never leave. `cjose_jws_verify` and `cjose_jws_sign` receive the key as
+// const and only read its fields. cjose's own reference count is not used (this object's is). What OpenSSL creates lazily inside
+// a key at its first use, it creates under a lock of that key.
 @safe
 package final class SignatureKey: @unchecked Sendable {
     /// RFC 7518 §3.3 asks for at least this many bits of an RSA key.
     package static let minimumRSABits = 2048
-    /// More than anybody uses; a check with such a key takes a loop about 1 ms.
+    /// More than any key in use; a check with such a key occupies a loop for about 1 ms.
     package static let maximumRSABits = 8192
 
-    /// What kind of key it is; algorithms of other kinds are never tried with it.
+    /// The kind of the key. Algorithms of other kinds are never tried with it.
     package let family: KeyFamily
-    /// The key's name in its set (`kid`); a key out of a PEM file has none.
+    /// The key's name in its set (`kid`); a key from a PEM file has none.
     package let name: [UInt8]?
     /// The one algorithm that a JWK may restrict its key to.
     package let onlyAlgorithm: SignatureAlgorithm?
     /// The length of an RSA modulus or of a secret in bits.
     package let sizeBits: Int
-    /// By which it is known again, with its name: another key under the same name has another one.
+    /// Identifies the key, together with its name: another key with the same name has another mark.
     package let mark: UInt64
 
     private let key: OpaquePointer
-    /// Of a curve's key, and of no other.
+    /// The point of a key on a curve; nil for other keys.
     private let point: OpaquePointer?
 
-    /// Takes over a key that cjose made, and of one on a curve its point; `nil` when it is of a kind that no algorithm uses.
+    /// Owns a key that cjose made, and its point if it is on a curve. `nil` if no algorithm uses this kind of key.
     init?(
         taking key: OpaquePointer, point: OpaquePointer? = nil, name: [UInt8]? = nil,
         onlyAlgorithm: SignatureAlgorithm? = nil
@@ -63,26 +63,26 @@ package final class SignatureKey: @unchecked Sendable {
         unsafe _ = cjose_jwk_release(key)
     }
 
-    /// Whether this key may be used with the algorithm at all.
+    /// Whether this key may be used with the algorithm.
     package func fits(_ algorithm: SignatureAlgorithm) -> Bool {
         guard family == algorithm.family, onlyAlgorithm == nil || onlyAlgorithm == algorithm else { return false }
         return family != .secret || sizeBits >= algorithm.hashBytes * 8
     }
 
-    /// Whether a token could mean this key and the other one: both have its name, and some algorithm fits both.
+    /// Whether a token could mean both keys: they have the same name, and some algorithm fits both.
     func isNamedLike(_ other: SignatureKey) -> Bool {
         guard let name, name == other.name, family == other.family else { return false }
         return onlyAlgorithm == nil || other.onlyAlgorithm == nil || onlyAlgorithm == other.onlyAlgorithm
     }
 
-    /// Whether both are one key, for the same tokens. Of a key without a mark, for want of memory, nobody knows.
+    /// Whether both are the same key, for the same tokens. A key without a mark, for lack of memory, equals only itself.
     func verifiesAs(_ other: SignatureKey) -> Bool {
         self === other || mark != 0 && mark == other.mark && onlyAlgorithm == other.onlyAlgorithm
     }
 
     /// Whether `token`, a whole compact JWS of which `signature` is the decoded third part, was signed by this key.
     ///
-    /// Any loop may call it, several at once.
+    /// Any loop may call it, several at the same time.
     package func verifies(_ token: [UInt8], algorithm: SignatureAlgorithm, signature: [UInt8]) -> Bool {
         guard fits(algorithm), hasRightForm(signature, algorithm) else { return false }
         guard let point = unsafe point else { return unsafe livegate_jws_verify(key, token, token.count) }
@@ -91,7 +91,7 @@ package final class SignatureKey: @unchecked Sendable {
         return unsafe livegate_point_verify(point, algorithm.hashBytes, token, end, signature, signature.count)
     }
 
-    /// A compact token over `payload`; `nil` when the key has no private half or does not fit the algorithm.
+    /// A compact token of `payload`. `nil` if the key has no private half or does not fit the algorithm.
     package func sign(_ payload: [UInt8], algorithm: SignatureAlgorithm, keyName: String?) -> String? {
         guard fits(algorithm) else { return nil }
         guard let token = unsafe livegate_jws_sign(key, algorithm.rawValue, keyName, payload, payload.count) else {
@@ -106,8 +106,7 @@ package final class SignatureKey: @unchecked Sendable {
         case .rsa: return signature.count == (sizeBits + 7) / 8
         case .secret: return signature.count == algorithm.hashBytes
         case .ellipticCurve(let curve):
-            // RFC 7518 §3.4: r and s side by side, each as long as a coordinate. DER is of another length or fails
-            // here.
+            // RFC 7518 §3.4: r and s one after the other, each as long as a coordinate. DER has another length, or fails here.
             guard signature.count == 2 * curve.coordinateBytes else { return false }
             let order = curve.order
             return [signature.prefix(curve.coordinateBytes), signature.suffix(curve.coordinateBytes)].allSatisfy {
@@ -118,7 +117,7 @@ package final class SignatureKey: @unchecked Sendable {
 }
 
 extension SignatureKey {
-    /// An RSA key of a JWK: modulus and exponent, big-endian. `nil` when they are no key.
+    /// An RSA key of a JWK: modulus and exponent, big-endian. `nil` if they are no valid key.
     package static func rsa(
         modulus: [UInt8], exponent: [UInt8], name: [UInt8]?, onlyAlgorithm: SignatureAlgorithm?
     ) -> SignatureKey? {
@@ -126,7 +125,7 @@ extension SignatureKey {
         return unsafe owned(made, nil, name, onlyAlgorithm)
     }
 
-    /// A point of a curve, from a JWK. `nil` when it does not lie on the curve.
+    /// A point of a curve, from a JWK. `nil` if it is not on the curve.
     package static func point(
         x: [UInt8], y: [UInt8], on curve: KeyCurve, name: [UInt8]?, onlyAlgorithm: SignatureAlgorithm?
     ) -> SignatureKey? {
@@ -142,7 +141,7 @@ extension SignatureKey {
         return unsafe owned(made, point, name, onlyAlgorithm)
     }
 
-    /// A shared secret, for HS algorithms. `nil` when it is empty.
+    /// A shared secret, for HS algorithms. `nil` if it is empty.
     package static func secret(_ bytes: [UInt8], name: [UInt8]?, onlyAlgorithm: SignatureAlgorithm?) -> SignatureKey? {
         guard !bytes.isEmpty else { return nil }
         return unsafe owned(cjose_jwk_create_oct_spec(bytes, bytes.count, nil), nil, name, onlyAlgorithm)

@@ -1,9 +1,9 @@
 import LiveUpdates
 import TLS
 
-/// Fixed tokens for development, known by their SHA-256: the file of `auth.tokens`.
+/// Fixed tokens for development, stored as their SHA-256: the file of `auth.tokens`.
 package struct StaticTokens: Sendable {
-    /// Development has a handful.
+    /// Development needs a handful.
     package static let maximumTokens = 1000
     /// The length of a SHA-256 in bytes.
     package static let digestBytes = 32
@@ -13,7 +13,7 @@ package struct StaticTokens: Sendable {
         package let digest: [UInt8]
         package let account: Account
         package let subject: String?
-        /// Of everybody who comes with this token.
+        /// The identity of all callers with this token.
         let identity: Identity
 
         package init(digest: [UInt8], account: Account, subject: String?) {
@@ -24,7 +24,7 @@ package struct StaticTokens: Sendable {
         }
     }
 
-    /// By the first bytes of their digests; of those with one digest the last is the one that counts.
+    /// Entries by the first bytes of their digests. Of several with the same digest, the last counts.
     private let entries: [UInt64: [Entry]]
 
     package init(_ entries: [Entry] = []) {
@@ -35,20 +35,20 @@ package struct StaticTokens: Sendable {
 
     package var count: Int { entries.values.reduce(0) { $0 + $1.count } }
 
-    /// The entry of a token, by its SHA-256: the time shows at most whether eight bytes of the digest are those of an
-    /// entry, which nobody can aim at. The others are compared in constant time.
+    /// The entry of a token, by its SHA-256. The time shows at most whether eight bytes of the digest match an entry, which no
+    /// attacker can choose. The other bytes are compared in constant time.
     func entry(_ digest: [UInt8]) -> Entry? {
         guard !entries.isEmpty else { return nil }
         return entries[Self.beginning(digest)]?.last { constantTimeEquals($0.digest, digest) }
     }
 
-    /// Whether the token of this digest is there, and means this account and subject.
+    /// Whether the token of this digest exists, and means this account and subject.
     func means(_ digest: [UInt8], _ account: Account, _ subject: String?) -> Bool {
         guard let entry = entries[Self.beginning(digest)]?.last(where: { $0.digest == digest }) else { return false }
         return entry.account == account && entry.subject == subject
     }
 
-    /// Those of these tokens that mean the same among others, and how many do not.
+    /// The tokens that mean the same among others, and the number of those that do not.
     package func stillIn(_ others: StaticTokens) -> (tokens: StaticTokens, lost: Int) {
         let all = entries.values.joined()
         let kept = all.filter { others.means($0.digest, $0.account, $0.subject) }

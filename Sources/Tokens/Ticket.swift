@@ -1,16 +1,16 @@
 import LiveUpdates
 import TLS
 
-/// Stands for a token for a short time, once: for those who can set no header.
+/// Replaces a token for a short time, once: for clients that cannot set a header.
 package struct Ticket: Sendable {
     /// The longest life that the settings may give a ticket.
     package static let maximumLifetimeSeconds: Int64 = 600
 
     /// Random; no two tickets have the same.
     package let id: ID
-    /// The second since 1970 from which on nobody is let in with it.
+    /// The second since 1970 from which the ticket is refused.
     package let endsAt: Int64
-    /// Who is let in: what the token said.
+    /// The identity of the caller, from the token.
     package let identity: Identity
 
     /// 16 bytes.
@@ -33,7 +33,7 @@ package struct Ticket: Sendable {
         var bytes: [UInt8] { high.bigEndianBytes + low.bigEndianBytes }
     }
 
-    /// A ticket for the rest of a token's life, or for a lifetime where that is shorter.
+    /// A ticket for the rest of a token's life, or for the lifetime if that is shorter.
     ///
     /// - Parameters:
     ///   - lifetimeSeconds: at least 1.
@@ -49,29 +49,29 @@ package struct Ticket: Sendable {
     }
 }
 
-/// Makes texts of tickets that nobody else can make, read or change, and reads them: every node that has the same secrets.
+/// Makes texts of tickets that no other program can make, read or change. Every node with the same secrets can read them.
 ///
-/// A text is base64url of a version, the id, and the sealed rest. Its key is derived from the secret and the id, so that each
-/// key seals one text, however many nodes make them.
+/// A text is base64url of a version, the id, and the sealed rest. The key is derived from the secret and the id. So each key
+/// seals one text, however many nodes make texts.
 package struct TicketSeal: Sendable {
-    /// Bytes of a text, whatever account, subject and name of a token it holds.
+    /// The most bytes of a text, with any account, subject and name of a token.
     package static let maximumTextBytes = 1024
-    /// Each is one more way in, and one more try for a text that nobody made.
+    /// Each secret is one more that admits callers, and one more try for a forged text.
     package static let maximumSecrets = 16
     package static let minimumSecretBytes = 32
 
     private static let version: UInt8 = 2
     private let keys: [[UInt8]]
 
-    /// - Parameter secrets: 1 to ``maximumSecrets``; the first seals, all open.
+    /// - Parameter secrets: 1 to ``maximumSecrets``. The first seals; all of them open.
     package init(secrets: [[UInt8]]) {
         precondition((1...Self.maximumSecrets).contains(secrets.count), "\(secrets.count) secrets")
         precondition(secrets.allSatisfy { $0.count >= Self.minimumSecretBytes }, "a secret that is too short")
-        // What else is derived from a secret that stands in several files by mistake is another key.
+        // If a secret is by mistake in several files, what else is derived from it is another key.
         keys = secrets.map { Digest.hmac(Array("livegate ticket".utf8), key: $0) }
     }
 
-    /// Nil where OpenSSL finds no memory.
+    /// Nil if OpenSSL has no memory.
     package func text(_ ticket: Ticket) -> String? {
         let open = [Self.version] + ticket.id.bytes
         let key = Self.key(keys[0], ticket.id)
@@ -81,7 +81,7 @@ package struct TicketSeal: Sendable {
         return text
     }
 
-    /// The ticket of a text, or nil where none of the secrets made it. Whether it is too late or was used is not known here.
+    /// The ticket of a text; nil if none of the secrets made it. This does not check whether it has expired or was used.
     package func ticket(_ text: [UInt8]) -> Ticket? {
         guard text.count <= Self.maximumTextBytes, let bytes = Base64.decodeURL(text), bytes.first == Self.version,
             bytes.count > 1 + Ticket.ID.byteCount + Sealing.tagBytes
@@ -107,9 +107,8 @@ extension UInt64 {
     fileprivate var bigEndianBytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * UInt64($0))) } }
 }
 
-/// What is sealed: the end, then the members of the identity, each after a byte that says how long it is; 0 is none. The end of a
-/// token is a byte longer where it is only the end of what its server has said; behind who has vouched stands the mark of a
-/// fetched key.
+/// The sealed part: the end, then the members of the identity, each after a byte with its length; 0 means none. The end of a
+/// token is a byte longer if it is only the end of a server's answer. The mark of a fetched key follows that of the voucher.
 private enum TicketCoding {
     static func encode(_ ticket: Ticket) -> [UInt8] {
         let identity = ticket.identity
@@ -131,7 +130,7 @@ private enum TicketCoding {
         return bytes
     }
 
-    /// Nil for anything that ``encode(_:)`` does not write, which only another version of this program could have sealed.
+    /// Nil for anything that ``encode(_:)`` does not write: only another version of this program could have sealed it.
     static func decode(_ bytes: [UInt8], id: Ticket.ID) -> Ticket? {
         guard bytes.count > 8 else { return nil }
         var rest = bytes[8...]

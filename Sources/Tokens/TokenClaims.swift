@@ -2,11 +2,11 @@ import HTTP
 import LiveUpdates
 import TLS
 
-/// The claims of a token. Reading them believes none: that comes after the signature.
+/// The claims of a token. They are not trusted when they are read, only after the signature is verified.
 package struct TokenClaims {
     private let members: JOSEObject
 
-    /// Of what somebody else has verified.
+    /// Claims that another server has verified.
     init(_ members: JOSEObject) { self.members = members }
 
     init(_ text: [UInt8]) throws(TokenRefusal) {
@@ -14,10 +14,10 @@ package struct TokenClaims {
         self.members = members
     }
 
-    /// `iss`, for finding the keys to check it with.
+    /// `iss`, to find the keys that verify the token.
     var issuer: [UInt8]? { members.text("iss") }
 
-    /// `sub`, by the rule that also holds for accounts: text, or a whole number in decimal.
+    /// `sub`, by the same rule as for accounts: text, or a whole number in decimal.
     var subject: String? {
         switch members["sub"] {
         case .text(let name): Self.subject(of: name)
@@ -26,42 +26,41 @@ package struct TokenClaims {
         }
     }
 
-    /// `iat`, as far as it is a whole number of seconds, and not further ahead than clocks are. Nothing rests on it but what is
-    /// revoked: with one of next year a token would outlive every revocation until then.
+    /// `iat`, if it is a whole number of seconds, and not further ahead than clocks are. Only revocations depend on it: with an
+    /// `iat` of next year, a token would outlive every revocation until then.
     func issuedAt(now: Int64) -> Int64? {
         second("iat").flatMap { $0 <= now + TokenVerifier.issueLeewaySeconds ? $0 : nil }
     }
 
-    /// Whether ``issuedAt(now:)`` leaves the claim out only because our clock has not come so far.
+    /// Whether ``issuedAt(now:)`` omits the claim only because our clock is behind it.
     func isIssuedAhead(of now: Int64) -> Bool { second("iat") != nil && issuedAt(now: now) == nil }
 
     /// `jti`.
     var tokenID: String? { members.text("jti").flatMap(Self.tokenID) }
 
-    /// As many bytes of a token's name are kept as they are: every connection and every ticket holds it.
+    /// The most bytes of a token's name that are kept unchanged: every connection and every ticket holds it.
     package static let maximumTokenIDBytes = 128
 
-    /// As many bytes of a subject are kept as they are.
+    /// The most bytes of a subject that are kept unchanged.
     package static let maximumSubjectBytes = 255
 
-    /// The name by which a token is known here: as its issuer wrote it, or, of a longer one, its SHA-256 in hexadecimal.
-    /// `nil` for an empty one, and one that is not plain.
+    /// The name of a token here: as its issuer wrote it, or, if it is longer, its SHA-256 in hexadecimal. `nil` if it is empty or
+    /// not plain.
     package static func tokenID(of name: [UInt8]) -> String? {
         guard isPlain(name, maximumBytes: TokenVerifier.maximumTokenBytes) else { return nil }
         if name.count <= maximumTokenIDBytes { return String(decoding: name, as: UTF8.self) }
         return Hexadecimal.encode(Digest.sha256(name))
     }
 
-    /// The name by which a person is known here: as the issuer wrote it; of a longer one, or one that a log line cannot hold,
-    /// its SHA-256 in hexadecimal. `nil` for an empty one. Were a strange name none at all, whoever has it would escape limits
-    /// and revocations.
+    /// The name of a person here: as the issuer wrote it, or its SHA-256 in hexadecimal if it is longer or a log line cannot hold
+    /// it. `nil` if it is empty. If an unusual name counted as none, its owner would escape limits and revocations.
     package static func subject(of name: [UInt8]) -> String? {
         if name.isEmpty { return nil }
         if isPlain(name, maximumBytes: maximumSubjectBytes) { return String(decoding: name, as: UTF8.self) }
         return Hexadecimal.encode(Digest.sha256(name))
     }
 
-    /// The account, by the rule that also holds for records: text, or a whole number in decimal.
+    /// The account, by the same rule as for records: text, or a whole number in decimal.
     func account(claim: String) throws(TokenRefusal) -> Account {
         let bytes: [UInt8]
         switch members[claim] {
@@ -88,12 +87,12 @@ package struct TokenClaims {
         guard audiences.contains(where: { named.contains(Array($0.utf8)) }) else { throw .audience }
     }
 
-    /// Checks the times and returns the second from which on the token is refused.
+    /// Checks the times and returns the second from which the token is refused.
     ///
-    /// - `exp` has no leeway: at that second connections made with the token are closed, and their clients come back at once,
-    ///   which would go round in circles if the door still let it in.
-    /// - `nbf` has one, since a token is used the moment it is issued, by a clock that may be ahead of ours.
-    /// - `iat` refuses no token: one too far ahead counts as none, see ``issuedAt(now:)``.
+    /// - `exp` has no leeway: at that second connections with the token are closed, and their clients reconnect at once. If the
+    ///   token were still accepted, this would repeat without end.
+    /// - `nbf` has a leeway, because a token is used the moment it is issued, and the issuer's clock may be ahead of ours.
+    /// - `iat` refuses no token: one that is too far ahead counts as none, see ``issuedAt(now:)``.
     func checkTimes(now: Int64) throws(TokenRefusal) -> Int64 {
         guard let expiry = second("exp") else { throw .claim(.exp) }
         try checkBeginning(now: now)
@@ -101,14 +100,14 @@ package struct TokenClaims {
         return min(expiry, InternetDate.lastSecond)
     }
 
-    /// Checks `nbf`, where there is one.
+    /// Checks `nbf`, if there is one.
     func checkBeginning(now: Int64) throws(TokenRefusal) {
         guard members.has("nbf") else { return }
         guard let second = second("nbf") else { throw .claim(.nbf) }
         guard second <= now + TokenVerifier.notBeforeLeewaySeconds else { throw .notYetValid(before: second) }
     }
 
-    /// A NumericDate (RFC 7519 §2) without fraction, from 1970 on; beyond 63 bits as the last of them.
+    /// A NumericDate (RFC 7519 §2) without a fraction, from 1970 on. A value over 63 bits becomes the largest one.
     private func second(_ name: String) -> Int64? {
         guard case .integer(.positive(let second))? = members[name] else { return nil }
         return Int64(clamping: second)

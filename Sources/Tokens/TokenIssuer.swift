@@ -1,8 +1,8 @@
 import LiveUpdates
 
-/// Makes tokens as an identity provider would, for development and tests: what `livegate token` prints.
+/// Makes tokens like an identity provider, for development and tests: the output of `livegate token`.
 package struct TokenIssuer: Sendable {
-    /// What a token says.
+    /// The content of a token.
     package struct Request: Sendable {
         package var account: String
         package var accountClaim: String
@@ -26,8 +26,8 @@ package struct TokenIssuer: Sendable {
             self.lifetimeSeconds = lifetimeSeconds
         }
 
-        /// What a verifier would refuse whatever the key, as the end of a sentence about the option; `nil` when all is
-        /// well.
+        /// Why a verifier would refuse the token with any key, as the end of a sentence about the option. `nil` if there is no
+        /// problem.
         package var problem: (option: String, text: String)? {
             if !TokenClaims.isPlain(Array(account.utf8), maximumBytes: Account.maximumBytes) {
                 return ("account", "is not 1 to \(Account.maximumBytes) bytes without control characters")
@@ -47,21 +47,21 @@ package struct TokenIssuer: Sendable {
         }
     }
 
-    /// The file holds no private key, or none that tokens can be signed with.
+    /// The file has no private key, or none that can sign tokens.
     package struct KeyProblem: Error, Hashable, Sendable {
         package let path: String
         package let reason: String
     }
 
-    /// What the tokens are signed with.
+    /// The algorithm that signs the tokens.
     package let algorithm: SignatureAlgorithm
     private let key: SignatureKey
 
     /// Reads the first private key of a PEM text.
     ///
     /// - Parameters:
-    ///   - path: the file that the text was read from, for the problem.
-    ///   - algorithm: one that fits the key; `nil` for the usual one of its kind: RS256, ES256, ES384 or ES512.
+    /// - path: the file of the text, for the problem.
+    /// - algorithm: one that fits the key; `nil` for the usual one of its kind: RS256, ES256, ES384 or ES512.
     package init(pem text: [UInt8], path: String, algorithm: SignatureAlgorithm? = nil) throws(KeyProblem) {
         var reason = "it holds no private key in PEM"
         var found: SignatureKey?
@@ -96,7 +96,7 @@ package struct TokenIssuer: Sendable {
         self.key = key
     }
 
-    /// A token that is good from `now`, seconds since 1970. The request has no ``Request/problem``.
+    /// A token that is valid from `now`, in seconds since 1970. The request must have no ``Request/problem``.
     package func token(_ request: Request, now: Int64) -> String {
         precondition(request.problem == nil && request.lifetimeSeconds > 0, "a token that no verifier would accept")
         var claims: [UInt8] = []

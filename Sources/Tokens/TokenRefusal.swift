@@ -2,31 +2,30 @@ import HTTP
 
 /// Why a caller's token is not accepted.
 ///
-/// The text goes to the caller, as `error_description` and as `detail`: it says what an honest developer has to mend,
-/// and not what another token would have to be. Nothing of the token stands in it but its times.
+/// The text goes to the caller, as `error_description` and as `detail`. It states what an honest developer has to fix, but not
+/// what another token would have to contain. Of the token it contains only the times.
 package enum TokenRefusal: Error, Hashable, Sendable {
-    /// There is no `Authorization` header, and the settings let nobody in without one.
+    /// There is no `Authorization` header, and the settings require one.
     case missing
     /// There are several `Authorization` headers, or not exactly one Bearer token in it (RFC 6750 §2.1).
     case notBearer
-    /// What stands in the subprotocol is not a token in base64url.
+    /// The subprotocol does not contain a token in base64url.
     case notBase64
-    /// The ticket was not made with a secret of ours, is too old, or was used.
+    /// The ticket was not made with one of our secrets, has expired, or was used.
     case ticket
-    /// A ticket is no token to get a ticket with.
+    /// A ticket cannot be used to get a ticket.
     case ticketForTicket
     /// The token is larger than ``TokenVerifier/maximumTokenBytes``.
     case tooLarge
-    /// The token is not the compact form of a signed JWT; the part that is wrong.
+    /// The token is not the compact form of a signed JWT. The value is the invalid part.
     case malformed(TokenPart)
-    /// The header asks for something that is not understood here (`crit`, or `b64`), which RFC 7515 §4.1.11 forbids to
-    /// pass over.
+    /// The header requires something that is not supported here (`crit`, or `b64`). RFC 7515 §4.1.11 forbids to ignore that.
     case criticalHeader
-    /// The key's name is no text, too long, or has characters that no key's name needs.
+    /// The key's name is not a text, is too long, or has characters that no key's name needs.
     case keyName
-    /// No key of the issuer has the name that the token gives, or none fits its algorithm.
+    /// No key of the issuer has the name in the token, or none fits its algorithm.
     case unknownKey
-    /// The issuer had the key that has signed the token, and has it no more.
+    /// The issuer had the key that signed the token, and has it no longer.
     case withdrawnKey
     /// The token names no algorithm, or one that its issuer may not use.
     case algorithm
@@ -34,39 +33,39 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case issuer
     /// The signature has the wrong length or values outside its range, or does not verify.
     case signature
-    /// `aud` is missing or names somebody else.
+    /// `aud` is missing or names another audience.
     case audience
-    /// The claim is missing or has a form that is not accepted.
+    /// The claim is missing, or its form is not accepted.
     case claim(TokenClaim)
     /// The token was accepted until this second since 1970.
     case expired(at: Int64)
     /// The token will be accepted from this second since 1970, less the leeway.
     case notYetValid(before: Int64)
-    /// The claim with the account is missing or is not an account's name.
+    /// The claim with the account is missing, or is not an account's name.
     case account
     /// The token is neither a JWT nor one of the static tokens.
     case unknownToken
-    /// The server that judges tokens says so.
+    /// The verdict of the issuer's server: the token is not active.
     case inactive
-    /// A revocation counts for it.
+    /// A revocation applies to it.
     case revoked
-    /// The token is older than revocations of which it is not known whom they meant: nobody meant it, perhaps.
+    /// The token is older than revocations whose targets are unknown: perhaps none of them meant it.
     case olderThanRevoked
-    /// The same, a moment after it was found: a token that is fetched now would be refused as well, where its issuer's clock is
-    /// behind. So the caller comes again a little later.
+    /// The same, a moment after it was found. A token that is fetched now might be refused too, if its issuer's clock is behind.
+    /// So the caller tries again a little later.
     case unsettled
-    /// The same of a token that does not say when it was issued, which no other one of its kind would say either.
+    /// The same for a token without a time of issue. Another token of its kind would have none either.
     case undated
-    /// Nobody can say now: the issuer's keys could not be fetched for too long, or the server that judges tokens does not
-    /// answer.
+    /// This cannot be decided now: the issuer's keys could not be fetched for too long, or the server that decides about tokens
+    /// does not answer.
     case unavailable
-    /// Nobody can say before this is answered.
+    /// This cannot be decided before the question is answered.
     case undecided(TokenQuestion)
 }
 
-/// What has to be asked of another server before a token can be judged.
+/// What another server must be asked before a token can be checked.
 package enum TokenQuestion: Hashable, Sendable {
-    /// Why a token is refused about which this was asked, and is not known for all that.
+    /// Why a token is refused that is still unknown after this question.
     package var refusal: TokenRefusal {
         switch self {
         case .keys: .unknownKey
@@ -74,9 +73,9 @@ package enum TokenQuestion: Hashable, Sendable {
         }
     }
 
-    /// For the issuer's keys: the token names one that is not known.
+    /// For the issuer's keys: the token names an unknown one.
     case keys(issuer: String)
-    /// For this token, which has not the form of a JWT.
+    /// For this token, which does not have the form of a JWT.
     case introspection(token: [UInt8])
 }
 
@@ -91,8 +90,8 @@ package enum TokenClaim: String, Hashable, Sendable {
 }
 
 extension TokenRefusal {
-    /// Whether it concerns everybody with such a token, meant or not, who comes back with another one: those who are connected
-    /// are closed one after the other.
+    /// Whether it concerns all callers with such a token, meant or not, who return with another one. Open connections are closed
+    /// one after the other.
     package var concernsAllTokens: Bool {
         switch self {
         case .olderThanRevoked, .unsettled, .undated, .withdrawnKey: true
@@ -102,7 +101,7 @@ extension TokenRefusal {
 }
 
 extension TokenRefusal: CustomStringConvertible {
-    /// At most 128 bytes out of the characters that RFC 6750 §3 allows in `error_description`.
+    /// At most 128 bytes, of the characters that RFC 6750 §3 allows in `error_description`.
     package var description: String {
         switch self {
         case .missing: "no token: send the header Authorization with Bearer and a token"
@@ -135,15 +134,15 @@ extension TokenRefusal: CustomStringConvertible {
         }
     }
 
-    /// The value of `WWW-Authenticate` for this refusal (RFC 6750 §3). A caller without a token gets the same code, so
-    /// that a client has one thing to look for.
+    /// The value of `WWW-Authenticate` for this refusal (RFC 6750 §3). A caller without a token gets the same code, so that a
+    /// client has to check for only one thing.
     package var challenge: String {
         "Bearer error=\"invalid_token\", error_description=\"\(description)\""
     }
 }
 
 extension TokenRefusal {
-    /// Why a token is refused, as operators count it.
+    /// Why a token is refused, as counted for operators.
     package enum Reason: String, CaseIterable, Sendable {
         case missing
         case malformed
@@ -188,7 +187,7 @@ extension TokenRefusal {
 }
 
 extension Refusal {
-    /// Of a request whose token is refused with 401, or with 503 where nobody can say now, or a new one would not help yet.
+    /// For a request whose token is refused with 401; or with 503 if it cannot be decided now, or a new token would not help yet.
     package init(of why: TokenRefusal, code: RefusalCode = .invalidToken, retryAfterSeconds: Int? = nil) {
         self.init(code, "\(why)", retryAfterSeconds: retryAfterSeconds, cause: .token(why.reason.rawValue))
     }

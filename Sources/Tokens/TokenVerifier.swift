@@ -1,30 +1,30 @@
 import LiveUpdates
 import TLS
 
-/// Turns a token into an account, or into a reason why not.
+/// Turns a token into an account, or into a reason for a refusal.
 ///
-/// Immutable: every loop uses the same one, and a reload makes another. Nothing here logs, and no token or part of one
-/// stands in a refusal.
+/// It is immutable: every loop uses the same one, and a reload makes another. Nothing here logs, and a refusal contains no token
+/// or part of one.
 package struct TokenVerifier: Sendable {
-    /// Tokens with many claims have 2 to 4 KiB; the request head has room for 16 KiB by default.
+    /// Tokens with many claims have 2 to 4 KiB. The request head may have 16 KiB by default.
     package static let maximumTokenBytes = 8192
     /// How far the clock of an issuer may be ahead of ours before its fresh tokens are refused.
     package static let notBeforeLeewaySeconds: Int64 = 30
 
-    /// How far ahead of our clock `iat` may be: as much as a revocation may be (`before`).
+    /// How far `iat` may be ahead of our clock: as far as a revocation may be (`before`).
     package static let issueLeewaySeconds: Int64 = 60
 
     package let issuers: [TrustedIssuer]
     /// The static tokens.
     package private(set) var tokens: StaticTokens
     private let anonymous: Identity?
-    /// Who judges tokens that are no JWTs; nil: nobody.
+    /// The server that decides about tokens that are not JWTs; nil: none.
     package let introspection: IntrospectionSource?
-    /// What came of the JWTs that were verified, by the issuers of this one.
+    /// The results of the JWTs that were verified, by the issuers of this verifier.
     private var verified = VerifiedTokens()
 
-    /// - Parameter issuers: no two with the same `issuer` (`check` refuses them); the first would hide the second.
-    /// - Parameter anonymous: the account of callers without a token; `nil` lets none of them in.
+    /// - Parameter issuers: no two with the same `issuer` (`check` refuses them): the first would hide the second.
+    /// - Parameter anonymous: the account of callers without a token; `nil` refuses them.
     package init(
         issuers: [TrustedIssuer], tokens: StaticTokens = StaticTokens(), anonymous: Account? = nil,
         introspection: IntrospectionSource? = nil
@@ -35,29 +35,29 @@ package struct TokenVerifier: Sendable {
         self.introspection = introspection
     }
 
-    /// Whether anybody at all could be let in. Warned about by `check`.
+    /// Whether no caller can ever be admitted. `check` warns about that.
     package var letsNobodyIn: Bool {
         !issuers.contains(where: \.mayHaveKeys) && tokens.isEmpty && anonymous == nil && introspection == nil
     }
 
-    /// Who a caller without a token is.
+    /// The identity of a caller without a token.
     package func withoutToken() -> Result<Identity, TokenRefusal> {
         guard let anonymous else { return .failure(.missing) }
         return .success(anonymous)
     }
 
-    /// Judges one token: a static one, or a JWT.
+    /// Verifies one token: a static one, or a JWT.
     ///
     /// Costs one signature check for each key that may have signed the token: 0.03 to 0.2 ms, at most
-    /// ``TrustedIssuer/maximumTries`` of them, and none for a token that was verified before, or whose issuer, audience or times
-    /// are refused. Any loop may call it.
+    /// ``TrustedIssuer/maximumTries`` of them. It costs none if the token was verified before, or if its issuer, audience or
+    /// times are refused. Any loop may call it.
     ///
     /// - Parameter now: seconds since 1970.
     package func verify(_ token: [UInt8], now: Int64) -> Result<Identity, TokenRefusal> {
         guard token.count <= Self.maximumTokenBytes else { return .failure(.tooLarge) }
         let digest = Digest.sha256(token)
         if let entry = tokens.entry(digest) { return .success(entry.identity) }
-        // Of nothing there is nothing to ask.
+        // An empty token is not worth a question.
         if introspection != nil, !token.isEmpty, !Self.hasFormOfJWT(token) {
             return .failure(.undecided(.introspection(token: token)))
         }
@@ -66,7 +66,7 @@ package struct TokenVerifier: Sendable {
         return Result { () throws(TokenRefusal) in try verifyJWT(token, digest, now: now) }
     }
 
-    /// Who a token is for that was verified, where a check now could come to nothing else.
+    /// The identity of a token that was verified before, if a check now would give the same result.
     private func identity(verified digest: [UInt8], now: Int64) -> Identity? {
         guard let kept = verified.find(digest) else { return nil }
         let generation = issuers.first { $0.voucher == kept.identity.voucher }?.known.generation
@@ -77,7 +77,7 @@ package struct TokenVerifier: Sendable {
         return kept.identity
     }
 
-    /// Three parts with dots between (RFC 7515 §3.1). Whatever else is wrong with it, it is no other kind of token.
+    /// Three parts with dots between them (RFC 7515 §3.1). Whatever else is wrong, it is no other kind of token.
     private static func hasFormOfJWT(_ token: [UInt8]) -> Bool { token.count { $0 == UInt8(ascii: ".") } == 2 }
 
     /// The same with other static tokens. It has verified nothing yet.
@@ -88,8 +88,8 @@ package struct TokenVerifier: Sendable {
         return verifier
     }
 
-    /// Judges by the keys that another one has, where they come from the same places, until others are fetched. Called before it
-    /// is used.
+    /// Uses the keys of another verifier that have the same source, until new ones are fetched. Call it before this verifier is
+    /// used.
     package func takeKeys(from before: TokenVerifier) {
         for keys in issuers.compactMap(\.fetched) {
             let known = before.issuers.lazy.compactMap(\.fetched).first { $0.source.hasKeys(of: keys.source) }
@@ -97,15 +97,15 @@ package struct TokenVerifier: Sendable {
         }
     }
 
-    /// Whether somebody who was let in is still who they were: false once their static token is gone, or means another
-    /// account or subject.
+    /// Whether an admitted caller still has the same identity: false if its static token is gone, or means another account or
+    /// subject.
     package func stillKnows(_ identity: Identity) -> Bool {
         guard let digest = identity.staticToken else { return true }
         return tokens.means(digest, identity.account, identity.subject)
     }
 
-    /// Whether the issuer has taken the key out of its set that has signed a token: whoever has that key may have signed it.
-    /// False while no keys of the issuer count.
+    /// Whether the issuer has withdrawn the key that signed a token: another holder of that key may have signed it. False while
+    /// no keys of the issuer count.
     package func hasWithdrawnKey(of identity: Identity) -> Bool {
         guard let key = identity.keyMark, let voucher = identity.voucher,
             let marks = issuers.first(where: { $0.voucher == voucher })?.fetched?.snapshot.marks
@@ -113,8 +113,8 @@ package struct TokenVerifier: Sendable {
         return !marks.contains(key)
     }
 
-    /// What is to be asked before a ticket is refused for its key: the set that was fetched last may be older than the key, which
-    /// another node knows already. Nil: nothing, or it was asked a moment ago.
+    /// The question before a ticket is refused for its key: the set fetched last may be older than the key, which another node
+    /// knows already. Nil: no question is needed, or it was asked a moment ago.
     package func question(ofKeyOf identity: Identity) -> TokenQuestion? {
         guard hasWithdrawnKey(of: identity), let issuer = issuers.first(where: { $0.voucher == identity.voucher }),
             issuer.fetched?.snapshot.asksForUnknown == true
@@ -122,8 +122,8 @@ package struct TokenVerifier: Sendable {
         return .keys(issuer: issuer.issuer)
     }
 
-    /// Whether a ticket still stands for a token that could be believed: its static token means the same, or who has vouched
-    /// for it is still in the settings, with the key that has signed it.
+    /// Whether a ticket still represents a valid token: its static token means the same, or its voucher is still in the settings,
+    /// with the key that signed it.
     package func stillVouches(for identity: Identity) -> Bool {
         guard let voucher = identity.voucher else { return identity.staticToken != nil && stillKnows(identity) }
         if hasWithdrawnKey(of: identity) { return false }
@@ -138,12 +138,12 @@ package struct TokenVerifier: Sendable {
             throw .issuer
         }
         guard issuer.algorithms.contains(header.algorithm) else { throw .algorithm }
-        // What its own words refuse is not worth a signature: whoever keeps an old token pays nothing with it.
+        // A token that its own claims refuse is not worth a signature check: an old token costs almost nothing.
         try claims.checkAudience(issuer.audiences)
         let expiry = try claims.checkTimes(now: now)
         let known = issuer.known
         let key = try issuer.signer(of: token, header, parts.signature, among: known)
-        // From here on the claims are the issuer's word.
+        // From here on the claims are verified statements of the issuer.
         let identity = Identity(
             account: try claims.account(claim: issuer.accountClaim), subject: claims.subject, expiresAt: expiry,
             issuedAt: claims.issuedAt(now: now), tokenID: claims.tokenID, voucher: issuer.voucher,
@@ -159,8 +159,8 @@ package struct TokenVerifier: Sendable {
 
 /// The token in the value of an `Authorization` header (RFC 6750 §2.1).
 enum BearerToken {
-    /// The token after the scheme, whose case does not matter, and blanks; `nil` for another scheme, no token, or a
-    /// character that no token has (RFC 9110 §11.2, `token68`).
+    /// The token after the scheme, in any case, and blanks. `nil` for another scheme, no token, or a character that tokens cannot
+    /// have (RFC 9110 §11.2, `token68`).
     static func read(_ value: ArraySlice<UInt8>) -> [UInt8]? {
         let scheme = "bearer".utf8
         guard value.count > scheme.count, zip(value, scheme).allSatisfy({ $0 | 0x20 == $1 }) else { return nil }

@@ -1,23 +1,23 @@
-/// Who may sign tokens, with what, for whom. One entry of `auth.jwt`.
+/// Who may sign tokens, with which keys, for which audience. One entry of `auth.jwt`.
 ///
-/// Keys belong to their issuer: a token is tried with the keys of the issuer that it names and with no others.
+/// Keys belong to their issuer: a token is tried only with the keys of the issuer that it names.
 package struct TrustedIssuer: Sendable {
-    /// With so many keys a token is tried at most that names none of them, however many its issuer has: each try costs the loop
-    /// of its connection 0.03 to 1 ms, for whoever makes up tokens too. More than a rotation ever needs.
+    /// The most keys with which a token without a key name is tried, however many its issuer has. Each try costs the loop of its
+    /// connection 0.03 to 1 ms, also for made-up tokens. It is more than a rotation ever needs.
     package static let maximumTries = 8
 
     /// The claim `iss`, byte by byte.
     package let issuer: String
-    /// One of these must stand in `aud`. Without any, a token that has `aud` is meant for somebody else and refused
-    /// (RFC 7519 §4.1.3).
+    /// One of these must be in `aud`. If there are none, a token with `aud` is meant for another audience and is refused (RFC
+    /// 7519 §4.1.3).
     package let audiences: [String]
-    /// What the issuer may sign with. HS only if the settings say so.
+    /// The algorithms that the issuer may sign with. HS only if the settings allow it.
     package let algorithms: [SignatureAlgorithm]
     /// The name of the claim that holds the account.
     package let accountClaim: String
-    /// Those of a file; none where they are fetched.
+    /// Keys from a file; empty if they are fetched.
     package let keys: [SignatureKey]
-    /// Where they are fetched from a server.
+    /// Keys fetched from a server, if they are.
     package let fetched: FetchedKeys?
     let voucher: Voucher
     private let filed: FetchedKeys.Snapshot
@@ -39,7 +39,7 @@ package struct TrustedIssuer: Sendable {
     /// Whether tokens of this issuer could ever be accepted.
     package var mayHaveKeys: Bool { !keys.isEmpty || fetched != nil }
 
-    /// Why no token of this issuer, or not every one, could be accepted; empty when all is well.
+    /// Why no token of this issuer, or not every one, could be accepted; empty if there is no problem.
     package var problems: [KeySet.Problem] {
         var problems: [KeySet.Problem] = []
         func add(_ text: String) { problems.append(KeySet.Problem(text: text, isWarning: false)) }
@@ -63,7 +63,7 @@ package struct TrustedIssuer: Sendable {
     /// The keys that count now.
     var known: FetchedKeys.Snapshot { fetched?.snapshot ?? filed }
 
-    /// The key that has signed a token.
+    /// The key that signed a token.
     func signer(
         of token: [UInt8], _ header: TokenHeader, _ signature: [UInt8], among known: FetchedKeys.Snapshot
     ) throws(TokenRefusal) -> SignatureKey {
@@ -72,15 +72,15 @@ package struct TrustedIssuer: Sendable {
         for key in candidates where key.verifies(token, algorithm: header.algorithm, signature: signature) {
             return key
         }
-        // Its key may be new, or another one under the same name.
+        // Its key may be new, or may replace one of the same name.
         if known.asksForUnknown { throw .undecided(.keys(issuer: issuer)) }
         throw candidates.isEmpty ? .unknownKey : .signature
     }
 
     /// The keys that may have signed a token with this algorithm and key name: the first ``maximumTries`` of them.
     ///
-    /// A token that gives a name is tried with the key of that name, and with those without one (from PEM files) where there is
-    /// none; a token that gives none is tried with all of them.
+    /// A token that gives a name is tried with the key of that name. If there is none, it is tried with the keys without a name
+    /// (from PEM files). A token that gives no name is tried with all keys.
     static func candidates(
         among keys: [SignatureKey], _ algorithm: SignatureAlgorithm, keyName: [UInt8]?
     ) -> [SignatureKey] {

@@ -1,29 +1,28 @@
 import LiveUpdates
 
-/// The tickets that have let somebody in on this node and could still do so.
+/// The tickets that have admitted a caller on this node, and have not expired yet.
 ///
-/// Each is kept until its end: later nobody is let in with it anyway. A use costs O(1), and once a second what has ended is
-/// let go.
+/// Each is kept until its end; after that it is refused anyway. A use costs O(1). Once a second, expired tickets are removed.
 ///
-/// An account may have as many as there is room left for others: half of the table alone, a third where another one wants
-/// all of it too. So none of them takes the room of those who come.
+/// An account may use as many as are left for others: half of the table alone, a third if another one also wants all it can get.
+/// So no account uses up the space of those that come later.
 package struct UsedTickets: Sendable {
-    /// With a lifetime of 30 s, 8,700 uses a second, more than a node has handshakes; 4,300 of one account. Some 12 MB.
+    /// With a lifetime of 30 s: 8,700 uses a second, more than the handshakes of a node; 4,300 of one account. Some 12 MB.
     package static let maximumTickets = 262_144
 
-    /// What comes of a use.
+    /// The result of a use.
     package enum Use: Sendable {
         /// The ticket is used up now.
         case first
         /// It was used before, or has ended.
         case refused
-        /// Its account has used as many as it may within their life: it lets nobody in until some have ended.
+        /// Its account has used as many as allowed within their life. It is refused until some have expired.
         case overShare
-        /// There is no room to remember it, so it lets nobody in: it can be used once more ended ones were let go.
+        /// There is no space to remember it, so it is refused. It can be used after expired ones are removed.
         case full
     }
 
-    /// Those that end in one second.
+    /// The tickets that end in one second.
     private struct Second {
         var tickets: Set<Ticket.ID> = []
         var byAccount: [Account: Int] = [:]
@@ -33,7 +32,7 @@ package struct UsedTickets: Sendable {
     private var byAccount: [Account: Int] = [:]
     private let maximumTickets: Int
     private var count = 0
-    /// Of tickets that end up to here nothing is known any more: they count as used, also when the clock is set back.
+    /// Tickets that end by this time are no longer known: they count as used, also if the clock is set back.
     private var forgottenUntil = Int64.min
 
     package init(maximumTickets: Int = Self.maximumTickets) { self.maximumTickets = maximumTickets }
@@ -56,8 +55,8 @@ package struct UsedTickets: Sendable {
     }
 
     private mutating func forget(_ now: Int64, _ lifetimeSeconds: Int64) {
-        // A clock that went far ahead for a moment must not refuse all tickets until that time has come. Those that were let go
-        // meanwhile end within a lifetime.
+        // A clock that was far ahead for a moment must not cause refusals of all tickets until that time. The tickets removed in
+        // that moment end within a lifetime.
         forgottenUntil = min(forgottenUntil, now + lifetimeSeconds)
         guard now > forgottenUntil else { return }
         forgottenUntil = now

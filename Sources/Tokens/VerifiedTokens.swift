@@ -1,19 +1,19 @@
 import Synchronization
 
-/// What came of tokens whose signature was verified, for when they come again: by their SHA-256, never the token.
+/// The results of tokens whose signature was verified, for their next use. They are stored by SHA-256, never with the token.
 ///
-/// A verdict is used again only where a check now could come to nothing else: the token has not ended, the clock has not been
-/// set back behind the check, and its issuer's keys are those of then. What is asked of all who come (origin, revocation,
-/// account) is no part of it. Settings that are read again begin with an empty one.
+/// A result is used again only if a check now would give the same: the token has not expired, the clock was not set back before
+/// the check, and its issuer's keys are the same. Checks of each caller (origin, revocation, account) are not part of it. When
+/// settings are reloaded, it begins empty.
 ///
-/// Any thread may call it. O(1), but for at most ``maximumTokensOfHalf`` that go at once.
+/// Any thread may call it. O(1), except when at most ``maximumTokensOfHalf`` are removed at once.
 package final class VerifiedTokens: Sendable {
-    /// The 20,000 clients of a node that come back all at once, and half as many again.
+    /// The 20,000 clients of a node that all reconnect at once, and half as many again.
     package static let maximumTokens = 32_768
-    /// Of all, by ``Kept/bytes``. With names of usual length the number counts first.
+    /// Of all entries, by ``Kept/bytes``. With names of usual length the number is reached first.
     package static let maximumBytes = 16 << 20
 
-    /// A half has at most 256 entries: to free them, or to make room for more, takes a loop less than 0.1 ms.
+    /// A half has at most 256 entries: to free them, or to grow the table, occupies a loop for less than 0.1 ms.
     private static let parts = 64
     static var maximumTokensOfHalf: Int { maximumTokens / parts / 2 }
     static var maximumBytesOfHalf: Int { maximumBytes / parts / 2 }
@@ -21,9 +21,9 @@ package final class VerifiedTokens: Sendable {
     /// What is known of one token.
     struct Kept: Sendable {
         let identity: Identity
-        /// The second since 1970 at which it was verified. `nbf` and `iat` were checked by it.
+        /// The second since 1970 at which it was verified. `nbf` and `iat` were checked with it.
         let verifiedAt: Int64
-        /// ``FetchedKeys/Snapshot/generation`` of the keys that have verified it.
+        /// ``FetchedKeys/Snapshot/generation`` of the keys that verified it.
         let generation: UInt64
 
         /// An object, a digest and an entry of a table, about 350 bytes, and the texts.
@@ -32,15 +32,15 @@ package final class VerifiedTokens: Sendable {
                 + (identity.tokenID?.utf8.count ?? 0)
         }
 
-        /// Whether a check at this second, by keys of this generation, could only come to the same.
+        /// Whether a check at this second, with keys of this generation, could only give the same result.
         func counts(now: Int64, generation: UInt64?) -> Bool {
             guard let end = identity.expiresAt else { return false }
             return verifiedAt <= now && now < end && self.generation == generation
         }
     }
 
-    /// Of the tokens whose digests begin alike. Those of the newer half came last; when it is full, the older one goes, and
-    /// with it who did not come again meanwhile.
+    /// The tokens whose digests begin alike. The newer half has the latest ones. When it is full, the older half is removed, with
+    /// the tokens that were not used again since then.
     private struct Halves {
         var newer: [[UInt8]: Kept] = [:]
         var older: [[UInt8]: Kept] = [:]
@@ -65,7 +65,7 @@ package final class VerifiedTokens: Sendable {
 
     private let kept = Mutex([Halves](repeating: Halves(), count: VerifiedTokens.parts))
 
-    /// How many are kept, and what they take.
+    /// How many are kept, and how many bytes they use.
     var size: (count: Int, bytes: Int) {
         kept.withLock { kept in
             let all = kept.lazy.flatMap { [$0.newer.values, $0.older.values].joined() }
@@ -73,7 +73,7 @@ package final class VerifiedTokens: Sendable {
         }
     }
 
-    /// What is known of the token of this digest. The caller asks whether it still counts.
+    /// What is known of the token of this digest. The caller checks whether it still counts.
     func find(_ digest: [UInt8]) -> Kept? {
         kept.withLock { kept in
             let part = Self.part(digest)
@@ -84,7 +84,7 @@ package final class VerifiedTokens: Sendable {
         }
     }
 
-    /// Keeps what a check has come to.
+    /// Keeps the result of a check.
     func keep(_ digest: [UInt8], _ found: Kept) {
         kept.withLock { kept in
             let part = Self.part(digest)
@@ -93,7 +93,7 @@ package final class VerifiedTokens: Sendable {
         }
     }
 
-    /// It has to be verified again.
+    /// It must be verified again.
     func forget(_ digest: [UInt8]) { kept.withLock { $0[Self.part(digest)].remove(digest) } }
 
     private static func part(_ digest: [UInt8]) -> Int { Int(digest[0]) % parts }
