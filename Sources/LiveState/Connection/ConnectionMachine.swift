@@ -36,7 +36,7 @@ public struct ConnectionMachine: StateMachine {
     let settings: Settings
     var phase = Phase.idle
     var ladder: WayLadder
-    /// The records of ``ladder`` that the owner keeps.
+    /// The records of known transports that the owner keeps.
     private var remembered: [KnownWay]
     var retry: Retry
     var jitter: Jitter
