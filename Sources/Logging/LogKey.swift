@@ -1,4 +1,4 @@
-/// The name of a fact. All of them stand here, so that one thing has one name in every line.
+/// The name of a fact. All names are listed here, so that one thing has the same name in every line.
 package struct LogKey: Hashable, Sendable {
     package let name: String
 

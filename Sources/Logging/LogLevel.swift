@@ -1,7 +1,7 @@
 /// The levels of swift-log, in rising order.
 ///
-/// error: someone must act. warning: something is degraded or rate-limited. notice: start, drain, reload. info: a
-/// connection. Nothing per event stands above debug.
+/// error: someone must act. warning: something is degraded or rate-limited. notice: start, drain, reload. info: a connection.
+/// Messages about single events are at debug or below.
 package enum LogLevel: UInt8, CaseIterable, Comparable, Sendable {
     case trace, debug, info, notice, warning, error, critical
 

@@ -1,4 +1,4 @@
-/// How a line looks.
+/// The format of a line.
 package enum LogFormat: UInt8, Sendable {
     /// For people: `2026-11-21T10:40:46.123Z warning kafka: a topic is missing topic=incidents`.
     case text
@@ -6,9 +6,9 @@ package enum LogFormat: UInt8, Sendable {
     case json
 }
 
-/// Lines in the making, one after the other. Confined to the thread that writes them.
+/// Lines in preparation, one after the other. Confined to the thread that writes them.
 struct LogText {
-    /// Facts beyond it are left out, and the line says so.
+    /// Facts beyond this limit are left out, and the line reports that.
     static let maximumLineBytes = 16 * 1_024
     static let lineEnd = UInt8(ascii: "\n")
 
@@ -25,7 +25,7 @@ struct LogText {
         bytes.append(Self.lineEnd)
     }
 
-    /// Begins anew, in the same memory.
+    /// Removes all lines, and keeps the memory.
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
     }
@@ -83,7 +83,7 @@ struct LogText {
         }
     }
 
-    /// Whether a value can stand without quotes and still ends where it ends.
+    /// Whether a value without quotes is still unambiguous.
     private static func isBare(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 256
             && text.utf8.allSatisfy { byte in
@@ -96,7 +96,7 @@ struct LogText {
             }
     }
 
-    /// Whether a text needs neither an escape nor a cut between quotes.
+    /// Whether a text needs neither an escape nor a cut when it is quoted.
     private static func standsAsItIs(_ text: String) -> Bool {
         let bytes = text.utf8Span.span
         guard bytes.count <= LogValue.maximumTextBytes else { return false }
@@ -113,13 +113,13 @@ struct LogText {
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// A JSON string, in which nothing is left that steers a terminal or ends a line for anybody who reads lines:
-    /// C0, DEL, C1, U+2028, U+2029 and what turns the direction of writing.
+    /// Appends a JSON string without characters that control a terminal or end a line for any reader of lines: C0, DEL, C1,
+    /// U+2028, U+2029 and those that change the direction of writing.
     ///
-    /// - Parameter total: the bytes of the whole text where `text` is only its beginning.
+    /// - Parameter total: the bytes of the whole text if `text` is only its beginning.
     private mutating func appendQuoted(_ text: String, of total: Int? = nil) {
         bytes.append(UInt8(ascii: "\""))
-        // Nearly every value; to go scalar by scalar costs ten times as much.
+        // Nearly every value; character by character it would cost ten times as much.
         if total == nil, Self.standsAsItIs(text) {
             append(text)
             bytes.append(UInt8(ascii: "\""))

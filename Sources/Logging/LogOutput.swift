@@ -1,11 +1,11 @@
 import CLinux
 
-/// The descriptor that lines go to, and what it did not take.
+/// The descriptor for lines, and the lines that it did not accept.
 ///
-/// A full file system takes a part of what is written, or nothing. A line that was taken in part is lost too, and what comes
-/// next begins on a line of its own.
+/// A full file system accepts a part of the written bytes, or none. A line that was accepted in part is lost too, and the next
+/// one begins on a line of its own.
 struct LogOutput {
-    /// Lines of which is not reported yet that nobody read them, and that they could not be written.
+    /// Lines not reported yet: those that no reader read, and those that could not be written.
     var unread = 0
     var unwritten = 0
     /// The error number of the last write that failed.
@@ -15,21 +15,21 @@ struct LogOutput {
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Writes lines, each with its end. May wait for whoever reads.
-    /// - Parameter count: how many they are.
-    /// - Returns: how many of them are lost.
+    /// Writes lines, each with its end. May wait for the reader.
+    /// - Parameter count: the number of lines.
+    /// - Returns: the number of lost lines.
     mutating func write(_ lines: [UInt8], count: Int) -> Int {
         let lost = isTorn && take([LogText.lineEnd]) == 0 ? count : count - take(lines)
         unwritten += lost
         return lost
     }
 
-    /// Writes a line that reports lost ones. Returns whether it is written.
+    /// Writes a line that reports lost ones. Returns whether it was written.
     mutating func report(_ line: [UInt8]) -> Bool {
         isTorn ? take([LogText.lineEnd] + line) == 2 : take(line) == 1
     }
 
-    /// Returns how many line ends were taken.
+    /// Returns how many line ends the descriptor accepted.
     private mutating func take(_ bytes: [UInt8]) -> Int {
         var written: UInt64 = 0
         let answer = unsafe bytes.withUnsafeBytes {

@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A line that is still to be written: the facts, and how it shall look. Its text is made where it is written.
+/// A line that is still to be written: its facts and its format. The thread that writes it makes its text.
 struct LogEntry: Sendable {
     let record: LogRecord
     let format: LogFormat
 
-    /// About the bytes that it holds in memory, which are about those that it will have as a line.
+    /// About the bytes that it uses in memory, which are about those of its line.
     var byteCount: Int {
         var sum = Self.fixedBytes + record.facts.count * Self.factBytes
         for (_, value) in record.facts { sum += value.textBytes }
@@ -16,16 +16,16 @@ struct LogEntry: Sendable {
 
     /// Time, level, part and sentence.
     static let fixedBytes = 100
-    /// A key, and a value that is no text.
+    /// A key, and a value that is not a text.
     static let factBytes = 24
 }
 
-/// Lines on their way to the thread that writes them. Nobody who appends ever waits for the descriptor.
+/// Lines that wait for the thread that writes them. Callers of `append` never wait for the descriptor.
 final class LogQueue: Sendable {
     struct Limits: Sendable {
-        /// A burst of a few thousand lines is kept; more tell nobody more.
+        /// A burst of a few thousand lines is kept; more lines would give no more information.
         var maximumLines = 8_192
-        /// As many bytes again can be in the writer's hands.
+        /// The writer can hold as many bytes again.
         var maximumBytes = 1 << 20
     }
 
@@ -39,12 +39,12 @@ final class LogQueue: Sendable {
     private struct State {
         var lines: [LogEntry] = []
         var bytes = 0
-        /// Lines that found no place since the last batch.
+        /// Lines over the limits since the last batch.
         var dropped = 0
         /// The writer waits, or is about to.
         var isIdle = true
         var isStopped = false
-        /// The writer has seen the stop, and touches nothing any more.
+        /// The writer has noticed the stop, and uses nothing any more.
         var hasEnded = false
         /// Threads in `waitUntilWritten` and `waitUntilEnded`.
         var waiting = 0
@@ -53,9 +53,9 @@ final class LogQueue: Sendable {
     private let limits: Limits
     private let state = Mutex(State())
     private let lost = Atomic<Int>(0)
-    /// Counts up when the writer is to look: an eventfd.
+    /// Its count increases when the writer must check the queue: an eventfd.
     private let wake: Int32
-    /// One count for each thread in `waitUntilWritten` that may go on: an eventfd as a semaphore.
+    /// One count for each thread in `waitUntilWritten` that may continue: an eventfd as a semaphore.
     private let written: Int32
 
     init(limits: Limits) throws(LoggingError) {
@@ -96,7 +96,7 @@ final class LogQueue: Sendable {
         if wasIdle { signal(wake, 1) }
     }
 
-    /// Lines that were taken and could not be written.
+    /// Counts lines that left the queue and could not be written.
     func countLost(_ lines: Int) {
         lost.add(lines, ordering: .relaxed)
     }
@@ -106,7 +106,7 @@ final class LogQueue: Sendable {
         signal(wake, 1)
     }
 
-    /// All that has gathered, for the writer.
+    /// All collected lines, for the writer.
     func take() -> Batch {
         state.withLock { state in
             if !state.lines.isEmpty || state.dropped > 0 {
@@ -126,20 +126,20 @@ final class LogQueue: Sendable {
         }
     }
 
-    /// Blocks the writer until there may be something to take.
+    /// Blocks the writer until there may be lines.
     func waitForLines() {
         var count: UInt64 = 0
-        // Interrupted or not: the caller looks again.
+        // Interrupted or not: the caller checks again.
         _ = unsafe read(wake, &count, MemoryLayout<UInt64>.size)
     }
 
-    /// Blocks the caller until everything appended before is written, at most so long.
-    /// - Returns: whether it is.
+    /// Blocks the caller until everything appended before is written, or the time is over.
+    /// - Returns: whether everything is written.
     func waitUntilWritten(milliseconds: Int32) -> Bool {
         wait(milliseconds: milliseconds) { $0.isIdle }
     }
 
-    /// As `waitUntilWritten`, after ``stop()``: until the writer has written everything and is gone.
+    /// Like `waitUntilWritten`, after ``stop()``: until the writer has written everything and has ended.
     func waitUntilEnded(milliseconds: Int32) -> Bool {
         wait(milliseconds: milliseconds) { $0.hasEnded }
     }
@@ -160,7 +160,7 @@ final class LogQueue: Sendable {
         return isCounted ? takeCount() : false
     }
 
-    /// Waits for a count, at most so long; a signal that comes meanwhile costs none of it.
+    /// Waits for a count, up to this time. A signal in the meantime does not shorten the wait.
     private func isCounted(within milliseconds: Int32) -> Bool {
         let end = linux_monotonic_milliseconds() + UInt64(max(0, milliseconds))
         while true {

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The one thread that writes, and may wait for whoever reads.
+/// The one thread that writes, and may wait for the reader.
 final class LogThread: Sendable {
-    /// Lines leave together, in writes of about so many bytes.
+    /// Lines are written together, in writes of about this many bytes.
     private static let writeBytes = 64 * 1_024
 
     private let queue: LogQueue
@@ -16,7 +16,7 @@ final class LogThread: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The thread takes no signals: they belong to those who watch for them, and a broken pipe is an error here.
+    /// The thread receives no signals: they belong to the threads that watch for them. A broken pipe is an error here.
     func start() throws(LoggingError) {
         var all = sigset_t()
         var before = sigset_t()
@@ -86,7 +86,7 @@ final class LogThread: Sendable {
         }
     }
 
-    /// A line of the log's own.
+    /// A line from the log itself.
     private func line(_ message: StaticString, _ facts: [(key: LogKey, value: LogValue)]) -> [UInt8] {
         var text = LogText()
         let record = LogRecord(time: form.now(), level: .warning, part: "log", message: message, facts: facts)

@@ -1,21 +1,21 @@
-/// The value of a fact. Text may come from a peer: it is escaped and cut when it is written.
+/// The value of a fact. Text may come from a peer, so it is escaped and cut when it is written.
 package enum LogValue: Hashable, Sendable {
     case text(String)
     case number(Int64)
     case truth(Bool)
-    /// The first bytes of a text that has more of them than a line shows, and how many it has.
+    /// The first bytes of a text that is longer than a line shows, and its full length.
     case cut(String, bytes: Int)
     /// The fact is left out of its line.
     case absent
 
-    /// A value from a peer can be as long as a message; nobody reads more of it than this.
+    /// A value from a peer can be as long as a message; a line shows no more of it than this.
     static let maximumTextBytes = 2_048
 
     package static func number(_ value: some BinaryInteger) -> LogValue {
         .number(Int64(clamping: value))
     }
 
-    /// Text of which nobody knows that it is UTF-8; what is not, becomes U+FFFD.
+    /// Text that may not be UTF-8: invalid bytes become U+FFFD.
     package static func text(bytes: some Collection<UInt8>) -> LogValue {
         .text(String(decoding: bytes, as: UTF8.self))
     }
@@ -40,7 +40,7 @@ extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLitera
 }
 
 extension LogValue {
-    /// Bytes of its text; 0 where it is none.
+    /// The bytes of its text; 0 if it is not a text.
     var textBytes: Int {
         switch self {
         case .text(let text), .cut(let text, _): text.utf8.count
@@ -79,8 +79,8 @@ package struct LogRecord: Sendable {
 
     package var message: String { sentence.description }
 
-    /// The same with no more of each text than a line shows: what waits for the writer holds no message alive, and a
-    /// long value does not cost the line its place in the queue.
+    /// The same with no more of each text than a line shows. So a waiting line keeps no message in memory, and a long value does
+    /// not make the line too large for the queue.
     var shortened: LogRecord {
         for fact in facts where fact.value.textBytes > LogValue.maximumTextBytes {
             return LogRecord(

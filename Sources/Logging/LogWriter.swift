@@ -18,8 +18,8 @@ package enum LoggingError: Error, Equatable, CustomStringConvertible {
 
 /// Writes lines to a descriptor from a thread of its own.
 ///
-/// A reader that stalls stalls that thread and nobody else: the queue fills, further lines are dropped and counted, and
-/// the first line after the stall says how many.
+/// A stalled reader stalls only that thread. The queue fills, further lines are dropped and counted, and the first line after the
+/// stall reports how many.
 package final class LogWriter: LogDestination {
     private let queue: LogQueue
     private let form: LogForm
@@ -66,8 +66,8 @@ package final class LogWriter: LogDestination {
         queue.append(LogEntry(record: record.shortened, format: form.format))
     }
 
-    /// Writes the log to its end and lets its thread go, waiting at most so long: the last that a process does, when
-    /// nobody logs any more. What is logged afterwards is dropped.
+    /// Writes the log to its end and ends its thread, waiting up to this limit. It is the last call of a process, when nothing
+    /// logs any more. What is logged afterwards is dropped.
     /// - Returns: false when lines were left.
     @discardableResult
     package func finish(within limit: Duration = .seconds(1)) -> Bool {
@@ -75,7 +75,7 @@ package final class LogWriter: LogDestination {
         return queue.waitUntilEnded(milliseconds: Int32(clamping: Int64(limit / .milliseconds(1))))
     }
 
-    /// Waits until all lines that were logged so far are written, at most so long. Never on a loop.
+    /// Waits until all lines logged so far are written, up to this limit. Never call it on a loop.
     /// - Returns: false when lines were left.
     @discardableResult
     package func flush(within limit: Duration = .seconds(1)) -> Bool {
@@ -83,7 +83,7 @@ package final class LogWriter: LogDestination {
     }
 }
 
-/// What lines look like at the moment, shared by those who make them and the thread that tells of drops.
+/// The present format of lines, shared by the threads that log and the thread that reports drops.
 final class LogForm: Sendable {
     private let isTerminal: Bool
     private let currentLevel = Atomic<UInt8>(LogLevel.info.rawValue)

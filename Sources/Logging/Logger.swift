@@ -1,10 +1,10 @@
-/// Where lines go.
+/// The destination of lines.
 package protocol LogDestination: AnyObject, Sendable {
-    /// Lines below it are not even made.
+    /// Lines below this level are not even made.
     var level: LogLevel { get }
     /// Takes effect with the next line.
     func setLevel(_ level: LogLevel)
-    /// How many lines were dropped since the start, because nobody took them or they could not be written.
+    /// How many lines were dropped since the start, because the queue was full or they could not be written.
     var dropped: Int { get }
     /// Never blocks; may be called by any thread.
     func accept(_ record: LogRecord)
@@ -12,11 +12,11 @@ package protocol LogDestination: AnyObject, Sendable {
     func now() -> Int64
 }
 
-/// What a part of the program logs with. A copy is cheap; any thread may use it.
+/// The logger of a part of the program. A copy is cheap; any thread may use it.
 ///
 ///     logger.warning("a topic is missing", [.topic: .text(topic), .broker: .text(broker)])
 ///
-/// The sentence is constant, what varies stands in the facts; a secret stands in neither.
+/// The sentence is constant, and the facts contain what varies. Neither may contain a secret.
 package struct Logger: Sendable {
     package typealias Facts = KeyValuePairs<LogKey, LogValue>
 
@@ -24,7 +24,7 @@ package struct Logger: Sendable {
     private let destination: any LogDestination
     private let always: [(key: LogKey, value: LogValue)]
 
-    /// - Parameter part: which part of the program it is, in one word.
+    /// - Parameter part: the part of the program, in one word.
     package init(_ part: String, to destination: any LogDestination) {
         self.init(part, to: destination, always: [])
     }
@@ -40,17 +40,17 @@ package struct Logger: Sendable {
         Logger(part, to: destination, always: always)
     }
 
-    /// The same with facts that stand in every line.
+    /// The same with facts that are in every line.
     package func with(_ facts: Facts) -> Logger {
         Logger(part, to: destination, always: always + facts.map { ($0.key, $0.value) })
     }
 
-    /// The lowest level that is written, of all parts of the program.
+    /// The lowest level that is written, for all parts of the program.
     package var level: LogLevel { destination.level }
 
     package func setLevel(_ level: LogLevel) { destination.setLevel(level) }
 
-    /// Lines that were dropped since the start, because nobody took them or they could not be written.
+    /// Lines that were dropped since the start, because the queue was full or they could not be written.
     package var dropped: Int { destination.dropped }
 
     package func isEnabled(_ level: LogLevel) -> Bool {

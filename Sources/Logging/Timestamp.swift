@@ -1,6 +1,6 @@
 import Glibc
 
-/// Moments as log lines have them: RFC 3339, UTC, milliseconds.
+/// Times in the form of log lines: RFC 3339, UTC, milliseconds.
 package enum Timestamp {
     /// Milliseconds since 1970, UTC.
     package static func now() -> Int64 {
@@ -9,8 +9,8 @@ package enum Timestamp {
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// `2026-11-21T10:40:46.123Z`; years from 0 to 9999, beyond which RFC 3339 has no form and the end of the range
-    /// stands. The corresponding C function is `gmtime_r`.
+    /// `2026-11-21T10:40:46.123Z`, for years from 0 to 9999. RFC 3339 has no form for other years, so they become the end of the
+    /// range. The corresponding C function is `gmtime_r`.
     package static func text(_ milliseconds: Int64) -> String {
         let clamped = clamped(milliseconds)
         var second = time_t(clamped.quotientRoundedDown(1_000))
@@ -21,13 +21,13 @@ package enum Timestamp {
             + ".\(clamped - Int64(second) * 1_000, 3)Z"
     }
 
-    /// The nearest moment that has a form.
+    /// The nearest time that has a form.
     fileprivate static func clamped(_ milliseconds: Int64) -> Int64 {
         min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
     }
 }
 
-/// Writes moments as ``Timestamp/text(_:)`` has them. The text of a second is made once and serves all its lines.
+/// Writes times in the form of ``Timestamp/text(_:)``. The text of a second is made once for all its lines.
 struct SecondStamp {
     private var second = Int64.min
     private var text: [UInt8] = []
