@@ -1,4 +1,4 @@
-/// What a command line says, checked against the command's table.
+/// The content of a command line, checked against the command's table.
 package struct Arguments: Sendable {
     package struct Occurrence: Sendable, Equatable {
         /// The option's long name.
@@ -8,17 +8,17 @@ package struct Arguments: Sendable {
 
     /// The command that was called, after the program's name; empty for a program without commands.
     package internal(set) var path: [String] = []
-    /// The options in the order in which they stand.
+    /// The options in their order on the command line.
     package internal(set) var occurrences: [Occurrence] = []
     package internal(set) var operands: [String] = []
-    /// Values of options that are secrets, in the order in which they stand.
+    /// Values of secret options, in their order on the command line.
     package internal(set) var secrets: [String] = []
 
     package subscript(_ flag: Flag) -> Bool {
         occurrences.contains { $0.name == flag.row.name }
     }
 
-    /// The last value, or nil when the option was not given.
+    /// The last value; nil if the option was not given.
     package subscript<Value>(_ option: SingleOption<Value>) -> Value? {
         values(option.row.name, option.kind).last
     }

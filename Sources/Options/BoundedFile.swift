@@ -6,12 +6,12 @@ package enum BoundedFile {
     /// Why a file cannot be read.
     package struct Unreadable: Error, Hashable, CustomStringConvertible {
         package let path: String
-        /// The system's words, or the limit that the file is over.
+        /// The system's message, or the limit that the file exceeds.
         package let reason: String
         /// There is no file at this path.
         package let isMissing: Bool
         package var description: String { "\(path): \(reason)" }
-        /// The same without the path, for a setting that names the file of a secret: somebody may have written the secret itself
+        /// The same without the path, for a setting that names the file of a secret. A user may have written the secret itself
         /// there, and then no log may show it.
         package var withoutPath: String { Self.withoutPath(reason) }
 
@@ -24,16 +24,16 @@ package enum BoundedFile {
         }
     }
 
-    /// The bytes of the file; refused beyond the limit, so that a device or a log by mistake does not fill the memory.
+    /// The bytes of the file. It is refused beyond the limit, so that a device or a log by mistake does not fill the memory.
     ///
     /// Blocks until the file has been read.
     ///
-    /// - Parameter followsLinks: false refuses a symbolic link, which in a folder of many may be somebody else's.
+    /// - Parameter followsLinks: false refuses a symbolic link, which in a shared folder may belong to another user.
     package static func read(
         _ path: String, maximumBytes: Int, followsLinks: Bool = true
     ) throws(Unreadable) -> [UInt8] {
         var answer: Int64 = 0
-        // One byte more than the limit tells a file that is too large.
+        // One byte over the limit shows that a file is too large.
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes + 1) { room, count in
             let (start, size) = (room.baseAddress, UInt64(room.count))
             answer =
@@ -44,19 +44,19 @@ package enum BoundedFile {
         guard bytes.count <= maximumBytes else {
             throw Unreadable(path: path, reason: "larger than the limit of \(maximumBytes) bytes")
         }
-        // A copy as large as the file, since the room for the limit may be many times that.
+        // A copy as large as the file, because the buffer for the limit may be many times larger.
         return unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }
 
-    /// The same of a file that people write: a byte order mark, which some editors put first, is left out.
+    /// The same for a file that people write: a byte order mark, which some editors write, is left out.
     package static func readText(_ path: String, maximumBytes: Int) throws(Unreadable) -> [UInt8] {
         let bytes = try read(path, maximumBytes: maximumBytes)
         return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
-    /// Why a file that somebody else will open cannot be read, nil when it can.
+    /// Why a file that another program will open cannot be read; nil if it can.
     package static func problem(_ path: String, takesFolder: Bool) -> String? {
-        // Not blocking: a named pipe without a writer would keep us for ever.
+        // Not blocking: a named pipe without a writer would block for ever.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else { return failure(path, errno).reason }
         defer { close(descriptor) }
@@ -65,15 +65,15 @@ package enum BoundedFile {
         return facts.st_mode & S_IFMT == S_IFDIR && !takesFolder ? "it is a folder" : nil
     }
 
-    /// Whether it is a regular file, or a link to one; nil where there is nothing, or nothing that we may see.
+    /// Whether it is a regular file, or a link to one; nil if there is nothing, or nothing that is visible to us.
     package static func isRegular(_ path: String) -> Bool? {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
         return facts.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Whether everybody on this machine can read the file: by its own mode, and through each folder on the way to it. False
-    /// where that cannot be found out.
+    /// Whether every user of this machine can read the file, by its own mode and through each folder on its path. False if that
+    /// is unknown.
     package static func isOpenToAll(_ path: String) -> Bool {
         guard let found = unsafe realpath(path, nil) else { return false }
         var place = unsafe String(cString: found)

@@ -1,4 +1,4 @@
-/// What a command line asks for.
+/// The request of a command line.
 package enum Invocation: Sendable {
     case run(Arguments)
     /// Text for standard output, status 0: help, version, manual page, completions.
@@ -8,9 +8,9 @@ package enum Invocation: Sendable {
 extension Command {
     /// Reads the words after the program's name.
     ///
-    /// Options may stand between operands, `--` ends them, a long name may be shortened as long as it is clear, and
-    /// `--help` and `--version` count even when something required is missing.
-    /// - Throws: the first thing that is wrong.
+    /// Options may be between operands, and `--` ends them. A long name may be shortened while it is unambiguous. `--help` and
+    /// `--version` count even if something required is missing.
+    /// - Throws: the first mistake.
     package func parse(_ words: [String]) throws(CommandLineProblem) -> Invocation {
         do throws(WrongUse) {
             guard !commands.isEmpty else { return try parseOptions(words, path: [name]) }
@@ -71,7 +71,7 @@ extension Command {
     }
 }
 
-/// The line that a wrong command line gets.
+/// The line that reports a wrong command line.
 package struct CommandLineProblem: Error, Equatable, CustomStringConvertible {
     package let program: String
     package let wrongUse: WrongUse

@@ -1,9 +1,9 @@
 import Glibc
 
 extension Command {
-    /// Reads the process's own command line. Prints help, version and the like and ends with status 0; ends with one
-    /// line and status 64 where it is wrong. Secrets are wiped from the process title.
-    /// - Parameter words: those of the process, where some of them were read before.
+    /// Parses the process's own command line. Prints help, version and the like and ends with status 0. Ends with one line and
+    /// status 64 if the command line is wrong. Secrets are wiped from the process title.
+    /// - Parameter words: the words of the process, if some were parsed before.
     package func parseOrExit(_ words: [String] = Array(CommandLine.arguments.dropFirst())) -> Arguments {
         StandardOutput.ignoreBrokenPipes()
         do throws(CommandLineProblem) {
@@ -21,7 +21,7 @@ extension Command {
         }
     }
 
-    /// Ends the program with the line and the status of a wrong command line, for what its table cannot see.
+    /// Ends the program with the line and status of a wrong command line, for mistakes that its table cannot detect.
     package func exitWrongUse(_ text: String) -> Never {
         StandardError.line("\(CommandLineProblem(program: name, wrongUse: .other(text)))")
         exit(ExitStatus.wrongUse.code)
@@ -30,7 +30,7 @@ extension Command {
 
 /// The words of the command line as `ps` shows them.
 package enum ProcessTitle {
-    /// Overwrites the words that are one of the secrets, and the options that end with one, for everybody may read them.
+    /// Overwrites the words that are secrets, and the options that end with one, because every user can read them.
     package static func wipe(_ secrets: [String]) {
         let secrets = secrets.filter { !$0.isEmpty }.map { Array($0.utf8) }
         guard !secrets.isEmpty else { return }

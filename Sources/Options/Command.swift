@@ -1,4 +1,4 @@
-/// A word of the command line that is no option.
+/// A word of the command line that is not an option.
 package struct Operand: Sendable {
     package let name: String
     package let help: String
@@ -13,13 +13,13 @@ package struct Operand: Sendable {
     }
 }
 
-/// A titled part of a manual page that no table gives: environment, files, examples.
+/// A titled part of a manual page that is not in any table: environment, files, examples.
 package struct ManualSection: Sendable {
     package enum Line: Sendable {
         case paragraph(String)
         /// A term and what it means.
         case entry(String, String)
-        /// Kept as it stands.
+        /// Printed unchanged.
         case example(String)
     }
 
@@ -34,8 +34,8 @@ package struct ManualSection: Sendable {
 
 /// The table of a command: parsing, `--help`, the manual page and the completions all come from it.
 ///
-/// A program is a command; one that has `commands` takes a command's name as its first operand. `--help` and
-/// `--version` belong to every command and are not listed.
+/// A program is a command. One with `commands` has a command's name as its first operand. `--help` and `--version` belong to
+/// every command and are not listed.
 package struct Command: Sendable {
     package let name: String
     /// What it does, in one line without a full stop.
@@ -48,7 +48,7 @@ package struct Command: Sendable {
     package let commands: [Command]
     /// Adds `--completion SHELL` and `--man`, for programs without commands of these names.
     package let documentsItself: Bool
-    /// How an error names a word that has no place: where words may be secrets, without them.
+    /// How an error names an unexpected word: without the word, if words may be secrets.
     package let wordShown: @Sendable (String) -> String
 
     package init(

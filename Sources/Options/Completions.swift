@@ -74,7 +74,7 @@ extension Command {
 
     private var bashOptions: String { rows.map { "--" + $0.name }.joined(separator: " ").shellQuoted }
 
-    /// Sets `options` and `operands`, or answers at once when `prev` is an option that takes a value.
+    /// Sets `options` and `operands`, or answers at once if `prev` is an option that requires a value.
     private func bashCase(indent: String) -> String {
         var lines = ["case $prev in"]
         for row in rows {

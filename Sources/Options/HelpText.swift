@@ -61,7 +61,7 @@ extension OptionRow {
 extension String {
     var capitalisedFirst: String { prefix(1).uppercased() + dropFirst() }
 
-    /// The words in lines of at most `width` characters; a longer word stands alone.
+    /// The words in lines of at most `width` characters; a longer word has a line of its own.
     func wrapped(to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""

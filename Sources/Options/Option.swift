@@ -1,4 +1,4 @@
-/// One row of a command's table: all that parsing, help, manual page and completions say about an option.
+/// One row of a command's table: everything that parsing, help, manual page and completions need about an option.
 package struct OptionRow: Sendable {
     package enum Value: Sendable {
         case none
@@ -12,11 +12,11 @@ package struct OptionRow: Sendable {
     package let short: Character?
     package let value: Value
     package let placeholder: String
-    /// A sentence without its full stop, or several; a default stands in it.
+    /// A sentence without its full stop, or several. It contains the default, if there is one.
     package let help: String
     package let isRepeatable: Bool
     package let isRequired: Bool
-    /// A secret's value stands in no error, and is wiped from the process title.
+    /// An error never contains a secret's value, and the value is wiped from the process title.
     package let isSecret: Bool
     package let completion: ValueCompletion
     let problem: @Sendable (String) -> ValueProblem?
@@ -39,7 +39,7 @@ package struct OptionRow: Sendable {
     }
 }
 
-/// An option with the type of its value: the key with which its value is taken out of the `Arguments`.
+/// An option with the type of its value: the key that reads its value from the `Arguments`.
 package protocol OptionDeclaration: Sendable {
     var row: OptionRow { get }
 }
@@ -53,7 +53,7 @@ package struct Flag: OptionDeclaration {
     }
 }
 
-/// An option with a value. Given twice, the last one counts.
+/// An option with a value. If it is given twice, the last one counts.
 package struct SingleOption<Value: Sendable>: OptionDeclaration {
     package let row: OptionRow
     let kind: ValueKind<Value>
@@ -69,7 +69,7 @@ package struct SingleOption<Value: Sendable>: OptionDeclaration {
     }
 }
 
-/// An option with a value, which can be given several times; its values keep their order.
+/// An option with a value that can be given several times. Its values keep their order.
 package struct RepeatedOption<Value: Sendable>: OptionDeclaration {
     package let row: OptionRow
     let kind: ValueKind<Value>

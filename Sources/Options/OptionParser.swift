@@ -7,7 +7,7 @@ import Synchronization
 struct OptionParser: ~Copyable {
     private static let oneAtATime = Mutex(())
 
-    /// Long options have codes above every character, so that `optopt` tells which one is meant.
+    /// Long options have codes above every character, so that `optopt` identifies the option.
     private static let firstCode: Int32 = 0x1000
 
     private let rows: [OptionRow]
@@ -16,10 +16,10 @@ struct OptionParser: ~Copyable {
     private let longs: UnsafeMutablePointer<option>
     private let shorts: String
 
-    /// - Parameter stopsAtOperand: the words from the first operand on are left alone: they belong to a command.
+    /// - Parameter stopsAtOperand: whether the words from the first operand on stay unparsed: they belong to a command.
     init(rows: [OptionRow], arguments: [String], stopsAtOperand: Bool) {
         self.rows = rows
-        // The first word is the program's name, which getopt passes over.
+        // The first word is the program's name, which getopt skips.
         count = arguments.count + 1
         unsafe words = .allocate(capacity: count + 1)
         for (index, word) in ([""] + arguments).enumerated() { unsafe words[index] = strdup(word) }
@@ -46,8 +46,8 @@ struct OptionParser: ~Copyable {
         unsafe longs.deallocate()
     }
 
-    /// The options and the operands in their order. Ends early, with nothing checked that comes after it, at an option
-    /// for which `stops` says so.
+    /// The options and the operands in their order. Ends early, without checking what follows, at an option for which `stops` is
+    /// true.
     func read(stops: (OptionRow) -> Bool) throws(WrongUse) -> Arguments {
         let result = Self.oneAtATime.withLock { _ in
             do throws(WrongUse) {

@@ -1,10 +1,10 @@
 import CLinux
 import Glibc
 
-/// Standard output: what was asked for, byte by byte.
+/// Standard output: the requested output, byte by byte.
 package enum StandardOutput {
-    /// Writes all of it, at once. A pipe whose reader has gone ends the program quietly with status 0, since nobody
-    /// wants the rest; any other error ends it with a line and status 74.
+    /// Writes all of it, at once. A pipe whose reader has gone ends the program quietly with status 0, because the rest is not
+    /// wanted. Any other error ends it with a line and status 74.
     package static func write(_ text: String) {
         write(Array(text.utf8))
     }
@@ -25,7 +25,7 @@ package enum StandardOutput {
 
 /// Standard input, for programs that read it to its end and wait for nothing else.
 package enum StandardInput {
-    /// What the system says when it cannot be read.
+    /// The system's message for an input that is not readable.
     package struct Unreadable: Error, Equatable {
         package let reason: String
     }
@@ -63,15 +63,15 @@ package enum WholeWrite {
         }
     }
 
-    /// The system's words for an error number.
+    /// The system's message for an error number.
     package static func reason(_ number: Int32) -> String {
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
 }
 
-/// The variables of this process. Nobody here ever changes them.
+/// The variables of this process. Nothing here ever changes them.
 package enum ProcessEnvironment {
-    /// Names and values in the order in which they stand; what has no `=` is left out.
+    /// Names and values in their order; an entry without `=` is left out.
     package static var variables: [(name: String, value: String)] {
         var variables: [(name: String, value: String)] = []
         var next = unsafe process_environment()
@@ -86,8 +86,8 @@ package enum ProcessEnvironment {
 }
 
 extension String {
-    /// The text on one line, with everything escaped that could steer a terminal or forge a line: control characters
-    /// (C0, DEL, C1), the line and paragraph separators, and what turns the direction of writing.
+    /// The text on one line, with escapes for everything that could control a terminal or forge a line: control characters (C0,
+    /// DEL, C1), the line and paragraph separators, and characters that change the direction of writing.
     package var printable: String {
         guard unicodeScalars.contains(where: Self.isUnprintable) else { return self }
         var text = ""

@@ -5,7 +5,7 @@ package enum ValueCompletion: Sendable, Equatable {
     case words([String])
 }
 
-/// Why a value is none, as what would be right: `'5' is not a duration (250ms, 30s, 5m, 24h or 7d)`.
+/// Why a value is invalid, with the right form: `'5' is not a duration (250ms, 30s, 5m, 24h or 7d)`.
 package struct ValueProblem: Error, Equatable {
     /// The end of a sentence that begins with the value: `is not …`.
     package let text: String
@@ -15,7 +15,7 @@ package struct ValueProblem: Error, Equatable {
     }
 }
 
-/// A kind of value: how the command line writes it, what it becomes, and what a shell completes.
+/// A kind of value: its form on the command line, its type, and its completion in a shell.
 package struct ValueKind<Value: Sendable>: Sendable {
     package let placeholder: String
     package let completion: ValueCompletion
@@ -37,7 +37,7 @@ extension ValueKind where Value == String {
         Self(placeholder) { text throws(ValueProblem) in text }
     }
 
-    /// The name of a file. That it exists is asked where it is opened.
+    /// The name of a file. Whether the file exists is checked when it is opened.
     package static func file(_ placeholder: String = "FILE") -> Self {
         Self(placeholder, completion: .files) { text throws(ValueProblem) in
             if text.isEmpty { throw ValueProblem("is not the name of a file") }
@@ -55,7 +55,7 @@ extension ValueKind where Value == String {
 }
 
 extension ValueKind where Value == Int {
-    /// A whole number in decimal digits; a minus is read where the range allows it.
+    /// A whole number in decimal digits; a minus is accepted if the range allows it.
     package static func integer(_ placeholder: String = "N", in range: ClosedRange<Int>) -> Self {
         Self(placeholder) { text throws(ValueProblem) in
             let isNegative = text.utf8.first == UInt8(ascii: "-")
@@ -81,7 +81,7 @@ extension ValueKind where Value == Int {
 }
 
 extension ValueKind where Value == Duration {
-    /// A duration of at least one millisecond, or also `0s` where `allowsZero` says so.
+    /// A duration of at least one millisecond, or also `0s` if `allowsZero` is true.
     package static func duration(_ placeholder: String = "DURATION", allowsZero: Bool = false) -> Self {
         Self(placeholder) { text throws(ValueProblem) in
             guard let milliseconds = Quantity.milliseconds(text), milliseconds > 0 || allowsZero else {
