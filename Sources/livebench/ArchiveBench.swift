@@ -3,7 +3,7 @@ import Foundation
 import LiveUpdates
 import Options
 
-/// `livebench archive`: what an archive in SQLite or PostgreSQL takes of disk and time.
+/// `livebench archive`: the disk space and time that an archive in SQLite or PostgreSQL needs.
 struct ArchiveBench {
     private static let events = SingleOption(
         "events", .integer("N", in: 10_000...100_000_000), help: "events to fill it with (default 1000000)")
@@ -29,7 +29,7 @@ struct ArchiveBench {
         options: [events, each, folder, database, json],
         statuses: [(.success, "it was measured"), (.software, "the archive refused something")])
 
-    /// Of one kind of call, in ms.
+    /// The times of one kind of call, in ms.
     struct Row {
         let name: String
         let median: Double
@@ -39,7 +39,7 @@ struct ArchiveBench {
 
     private static let accounts = 10_000
     private static let thingsOfLargeAccount = 10_000
-    /// As large as a gateway's, when it has more to write than it can.
+    /// The size of a gateway's batch when it has more to write than it can.
     private static let batch = ArchiveFeed.maximumBatchEvents
     private static let partitions = 16
     private static let rounds = 200
@@ -50,7 +50,7 @@ struct ArchiveBench {
 
     private let store: any ArchiveStore
     private let count: Int
-    /// Events of a thing of the other accounts.
+    /// Events for each thing of the other accounts.
     private let each: Int
     private var rows: [Row] = []
     private var eventsPerSecond = 0.0
@@ -119,7 +119,7 @@ struct ArchiveBench {
             _ = try await store.inbox(InboxQuery(account: Self.large, person: "person"))
         }
         try await erase()
-        // Closed, it has no log beside it, which takes the same room whatever stands in the file.
+        // Only a closed store has no log beside it, whose size does not depend on what the file contains.
         let size = Int(try await store.size().bytes)
         await store.close()
         bytesPerEvent = Double(path.map(Self.size) ?? size) / Double(count)
@@ -132,7 +132,7 @@ struct ArchiveBench {
             var events = [[ArchivedEvent]](repeating: [], count: Self.partitions)
             let before = offsets
             for number in start..<min(count, start + Self.batch) {
-                // Most events come in an order that is not the table's.
+                // Most events come in an order other than the table's.
                 let event = event(number)
                 let partition = event.account.text.utf8.reduce(0) { ($0 * 31 + Int($1)) % Self.partitions }
                 events[partition].append(
@@ -171,7 +171,7 @@ struct ArchiveBench {
         )
     }
 
-    /// Eleven characters, as an incident's id has about.
+    /// Eleven characters, about as many as an incident's id.
     private static func name(_ number: Int) -> String {
         let digits = String(number)
         return "P" + String(repeating: "0", count: max(0, 10 - digits.count)) + digits
@@ -201,7 +201,7 @@ struct ArchiveBench {
 
     // MARK: - Erasing
 
-    /// Polled so often, as some people do at once.
+    /// Polled this often, as by some people at once.
     private static let pollMilliseconds = 5
 
     private mutating func erase() async throws {
@@ -218,7 +218,7 @@ struct ArchiveBench {
         }
     }
 
-    /// Reads another account's inbox, and sets marks in it beside that, again and again until something has ended.
+    /// Reads another account's inbox, and sets marks in it at the same time, repeatedly until the other work has ended.
     private mutating func poll(
         _ what: String, until work: @escaping @Sendable (any ArchiveStore) async throws -> Void
     ) async throws {

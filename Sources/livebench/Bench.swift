@@ -2,7 +2,7 @@ import Reactor
 import TLS
 import Transport
 
-/// What one run stands on: broker, gateway, and crowds that connect to it.
+/// The parts of one run: broker, gateway, and crowds that connect to it.
 final class Bench {
     let broker: BenchBroker
     let server: GatewayProcess
@@ -30,11 +30,11 @@ final class Bench {
         broker.stop()
     }
 
-    /// The accounts that are written to, in turn.
+    /// The accounts to which events are written, in turn.
     var accounts: [String] { tokens.isEmpty ? [BenchToken.onlyAccount] : tokens.map(\.account) }
 
-    /// A crowd on a loop of its own, not connected yet. With `account`, an index into ``accounts``, all are of that
-    /// one.
+    /// A crowd on its own loop, not connected yet. With `account`, an index into ``accounts``, all its clients belong to that
+    /// account.
     func crowd(
         _ connections: Int, withCursors: Bool = false, account: Int? = nil, keepsTickets: Bool = false,
         handshakesAtOnce: Int = CrowdPlan.handshakesAtOnce
@@ -47,7 +47,7 @@ final class Bench {
         return await loop.run { LoopBound(Crowd(plan, loop: loop), loop: loop) }
     }
 
-    /// Peers that mean no good, of one account, not connected yet.
+    /// Hostile peers, of one account, not connected yet.
     func hostileCrowd(_ connections: Int, account: Int) async throws -> LoopBound<HostileCrowd> {
         let loop = try crowdLoop()
         let plan = CrowdPlan(
@@ -62,7 +62,7 @@ final class Bench {
         return loop
     }
 
-    /// The certificate was made for this run; what is measured is the server's side.
+    /// The certificate was made for this run; only the server's side is measured.
     private func security() throws -> TransportSecurity {
         isSecure ? .client(try TLSContext.client(TLSClientSettings(verifies: false)), name: "localhost") : .plain
     }
@@ -74,29 +74,29 @@ extension LoopBound<Crowd> {
         await withCheckedContinuation { done in loop.execute { value.open { done.resume() } } }
     }
 
-    /// Everybody leaves, and takes along what was given to resume with.
+    /// All clients disconnect, and keep the tickets that they got for resumption.
     func leave() async {
         await loop.run { value.leave() }
     }
 
-    /// Waits until so many events have been received in all, or for ``Crowd/patienceMilliseconds``.
+    /// Waits until this many events have been received in all, or for ``Crowd/patienceMilliseconds``.
     func await(_ count: Int) async {
         await withCheckedContinuation { done in
             loop.execute { value.await(count, withinMilliseconds: Crowd.patienceMilliseconds) { done.resume() } }
         }
     }
 
-    /// Of the latencies since the last call the percentiles, in ms.
+    /// The percentiles of the latencies since the last call, in ms.
     func percentiles(_ shares: [Double]) async -> [Double] {
         Measurement.percentiles(await loop.run { value.takeLatencies() }, shares)
     }
 
-    /// The same of the answers to pings.
+    /// The same for the answers to pings.
     func turns(_ shares: [Double]) async -> [Double] {
         Measurement.percentiles(await loop.run { value.takeTurns() }, shares)
     }
 
-    /// Closes the crowd; answers what it has seen.
+    /// Closes the crowd; returns what it has recorded.
     func close() async -> Crowd.Outcome {
         await loop.run {
             defer { value.close() }
@@ -107,7 +107,7 @@ extension LoopBound<Crowd> {
 
 /// A fixed token for one account of a run.
 struct BenchToken: Sendable {
-    /// The account of runs in which everybody listens to one.
+    /// The account of runs in which all clients listen to one.
     static let onlyAccount = "BENCH"
 
     let account: String

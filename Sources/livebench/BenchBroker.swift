@@ -2,7 +2,7 @@ import Glibc
 import Kafka
 import Reactor
 
-/// The embedded broker and what is written to it, on a loop of its own.
+/// The embedded broker and the records written to it, on a loop of its own.
 final class BenchBroker: Sendable {
     static let topic = "bench"
     static let partitions = 4
@@ -27,7 +27,7 @@ final class BenchBroker: Sendable {
         self.source = source
     }
 
-    /// Writes `count` records as fast as the broker takes them, to the accounts in turn.
+    /// Writes `count` records as fast as the broker accepts them, to the accounts in turn.
     func writeAll(_ count: Int, accounts: [String]) async {
         await withCheckedContinuation { done in
             loop.execute { [source] in source.value.writeAll(count, accounts) { done.resume() } }
@@ -45,7 +45,7 @@ final class BenchBroker: Sendable {
         }
     }
 
-    /// The time that the record written last has as its id, in µs.
+    /// The time that is the id of the last written record, in µs.
     func lastWritten() async -> Int64 { await loop.run { [source] in source.value.lastWritten } }
 
     func stop() { loop.stop() }
@@ -64,7 +64,7 @@ final class BenchBroker: Sendable {
             try cluster.createTopic(BenchBroker.topic, partitions: BenchBroker.partitions)
             bootstrap = cluster.bootstrap
             producer = try Producer(brokers: bootstrap)
-            // What the first record waits for is no latency of the gateway.
+            // The wait of the first record is not a latency of the gateway.
             producer.learnLeaders(of: BenchBroker.topic, within: 10_000)
         }
 
@@ -87,7 +87,7 @@ final class BenchBroker: Sendable {
             loop.schedule(afterMilliseconds: 1) { [self] in writeAll(left, accounts, done) }
         }
 
-        /// `due` is when this part was to be written, in ms of the loop: what is late does not delay what follows.
+        /// `due` is when this part was to be written, in ms of the loop: a late part does not delay the following ones.
         func writePaced(
             _ count: Int, _ atOnce: Int, _ interval: UInt64, _ accounts: [String], due: UInt64,
             _ done: @escaping () -> Void
@@ -112,7 +112,7 @@ extension EventLoop {
     }
 }
 
-/// The records of a run: Rails-shaped, about 130 bytes, with the time at which they were made as their id.
+/// The records of a run: in the form of Rails, about 130 bytes, with the time when they were made as their id.
 enum BenchEvent {
     /// Monotonic µs; the same clock in all processes of a machine.
     static func now() -> Int64 {

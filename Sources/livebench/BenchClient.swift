@@ -12,17 +12,16 @@ final class BenchClient {
         case ended
     }
 
-    /// What it does with what comes.
+    /// What it does with received bytes.
     enum Attention {
         case counts
-        /// Reads and looks at nothing. What it counts afterwards begins with a whole frame only if nothing was under
-        /// way.
+        /// Reads the bytes and ignores them. What it counts afterwards begins with a whole frame only if no frame was incomplete.
         case discards
-        /// Reads nothing: the kernel's buffers fill, and then the gateway's socket does.
+        /// Reads nothing: the kernel's buffers fill, and then the gateway's socket buffer.
         case stops
     }
 
-    /// What it was given.
+    /// What it has received.
     struct Tally {
         var events = 0
         var resyncs = 0
@@ -46,7 +45,7 @@ final class BenchClient {
         self.request = request
     }
 
-    /// - Parameter ticket: what it resumes a former session with.
+    /// - Parameter ticket: the ticket that resumes its former session.
     func start(
         _ descriptor: consuming FileDescriptor, security: TransportSecurity, ticket: TLSTicket?,
         on shared: TransportLoop
@@ -67,7 +66,7 @@ final class BenchClient {
         if attention == .stops { transport?.pauseReading() } else { transport?.resumeReading() }
     }
 
-    /// Leaves, which is no loss.
+    /// Disconnects, which does not count as a loss.
     func close() {
         phase = .ended
         transport?.close(afterFlush: false)
@@ -76,7 +75,7 @@ final class BenchClient {
     /// Whether it shook hands with a ticket.
     var isResumed: Bool { transport?.agreement?.isResumed ?? false }
 
-    /// For the next time. With TLS 1.3 it comes behind the handshake, before the first answer.
+    /// The ticket for the next connection. With TLS 1.3 it comes after the handshake, before the first answer.
     var ticket: TLSTicket? { transport?.ticket }
 
     var hasEnded: Bool { if case .ended = phase { true } else { false } }
@@ -121,7 +120,7 @@ final class BenchClient {
         }
     }
 
-    /// Asks for a turn of the gateway's loop: RFC 6455 §5.5.2, the answer brings back when it was asked, in µs.
+    /// Asks for a turn of the gateway's loop: RFC 6455 §5.5.2, the answer contains the time of the question, in µs.
     func ping() {
         guard case .open = phase else { return }
         write(.ping, Array("\(BenchEvent.now())".utf8))
@@ -131,7 +130,7 @@ final class BenchClient {
 
     private func write(_ opcode: Opcode, _ payload: [UInt8]) {
         var frame: [UInt8] = []
-        // Masked with what nobody between these two processes can be misled by.
+        // The mask is constant: no program between these two processes can be misled by it.
         FrameEncoder.append(opcode, payload: payload.span, mask: MaskKey(0x5EED_5EED), to: &frame)
         transport?.write(frame)
     }

@@ -1,11 +1,10 @@
 import Glibc
 
-/// What the machine gives today: one send and one receive of 64 bytes over a TCP connection on loopback, in µs of wall
-/// time.
+/// The speed of the machine today: one send and one receive of 64 bytes over a TCP connection on loopback, in µs of wall time.
 enum Calibration {
     private static let rounds = 50_000
 
-    /// 0 where the machine has no loopback.
+    /// 0 if the machine has no loopback.
     static func measure() -> Double {
         guard let ends = connectedPair() else { return 0 }
         defer { for end in [ends.client, ends.server] { close(end) } }
@@ -13,7 +12,7 @@ enum Calibration {
         let start = BenchEvent.now()
         for _ in 0..<rounds {
             _ = unsafe send(ends.client, bytes, bytes.count, 0)
-            // Loopback keeps what was sent in one piece; waiting for all of it makes sure.
+            // Loopback delivers the sent bytes in one piece; to wait for all of them makes sure.
             _ = unsafe recv(ends.server, &bytes, bytes.count, Int32(MSG_WAITALL))
         }
         return Double(BenchEvent.now() - start) / Double(rounds)
@@ -30,7 +29,7 @@ enum Calibration {
         let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         let isConnected = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                // Port 0: the kernel chooses one, and getsockname says which.
+                // Port 0: the kernel chooses one, and getsockname returns it.
                 guard unsafe bind(listener, generic, length) == 0, listen(listener, 1) == 0 else { return false }
                 guard unsafe getsockname(listener, generic, &length) == 0 else { return false }
                 return unsafe connect(client, generic, length) == 0
@@ -41,7 +40,7 @@ enum Calibration {
             for end in [client, server] where end >= 0 { close(end) }
             return nil
         }
-        // Frames leave at once, as the gateway has it.
+        // Frames are sent at once, as by the gateway.
         var yes: Int32 = 1
         _ = unsafe setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
         return (client, server)

@@ -1,4 +1,4 @@
-/// Asks a gateway for its metrics every second: Prometheus asks every 15 s to 60 s.
+/// Requests the metrics of a gateway every second; Prometheus does every 15 s to 60 s.
 final class Scraper: Sendable {
     struct Outcome: Sendable {
         var answered = 0
@@ -25,16 +25,16 @@ final class Scraper: Sendable {
     }
 }
 
-/// What goes on beside a scenario, so that it can be compared with the same one without.
+/// What runs beside a scenario, to compare it with the same scenario alone.
 enum Beside: String, CaseIterable {
-    /// Its metrics are asked for every second.
+    /// Its metrics are requested every second.
     case scrape
     /// The gateway keeps an archive in SQLite.
     case archive
-    /// The gateway tries to keep one, and its store refuses all it is given.
+    /// The gateway tries to keep an archive, and its store refuses everything.
     case failingArchive
 
-    /// As it stands behind the name of a scenario.
+    /// Its suffix of a scenario's name.
     var suffix: String {
         switch self {
         case .scrape: " scraped"
@@ -43,7 +43,7 @@ enum Beside: String, CaseIterable {
         }
     }
 
-    /// In a sentence.
+    /// Its text in a sentence.
     var text: String {
         switch self {
         case .scrape: "with a scrape every second"
@@ -52,7 +52,7 @@ enum Beside: String, CaseIterable {
         }
     }
 
-    /// Of the list in JSON.
+    /// Its name in the JSON list.
     var key: String {
         switch self {
         case .scrape: "scrapes"
@@ -62,18 +62,17 @@ enum Beside: String, CaseIterable {
     }
 }
 
-/// What something costs a scenario: runs of it without and with that, in turn, so that what the machine does meanwhile meets
-/// both.
+/// The cost of something for a scenario: runs without and with it, in turn, so that other load of the machine affects both.
 struct Comparison {
-    /// Of each kind. Medians of three are compared: one that something else disturbed is none.
+    /// Runs of each kind. Medians of three are compared, so that one disturbed run does not count.
     private static let runsEach = 3
 
     let name: String
     let beside: Beside
-    /// Of what is measured, how many times as much it is.
+    /// For each measured value, how many times larger it is.
     let ratios: [(what: String, key: String, ratio: Double)]
 
-    /// None of a scenario that cannot be compared.
+    /// Empty for a scenario that cannot be compared.
     static func runs(_ scenario: Scenario, _ kinds: [Beside]) -> [Scenario] {
         guard !scenario.load.restartsGateway else { return [] }
         let others = kinds.map { beside in
@@ -85,7 +84,7 @@ struct Comparison {
         return (0..<runsEach).flatMap { _ in [scenario] + others }
     }
 
-    /// One for each scenario and what it was run beside.
+    /// One comparison for each scenario and each thing that ran beside it.
     static func all(_ measurements: [Measurement]) -> [Comparison] {
         measurements.enumerated().flatMap { index, first -> [Comparison] in
             let name = first.scenario.name

@@ -6,13 +6,13 @@ import WebSocket
 
 /// The clients of one run, on a loop of their own. Confined to it.
 final class Crowd {
-    /// For everything to arrive; what has not by then is lost, and the report says so.
+    /// How long to wait until everything arrives. What has not arrived by then is lost, and the report shows it.
     static let patienceMilliseconds: UInt64 = 60_000
 
-    /// What the crowd has seen.
+    /// What the crowd has recorded.
     struct Outcome: Sendable {
         let opened: Int
-        /// Of these, with a ticket.
+        /// How many of these used a ticket.
         let resumed: Int
         let received: Int
         let failures: [String: Int]
@@ -20,7 +20,7 @@ final class Crowd {
     }
 
     let loop: EventLoop
-    /// What a receiver made of the bytes at hand; kept between calls for its memory alone.
+    /// The receiver's events of the present bytes; kept between calls only to reuse the memory.
     var events: [WebSocketEvent] = []
     private var opened = 0
     private var resumed = 0
@@ -34,9 +34,9 @@ final class Crowd {
     private let plan: CrowdPlan
     private let shared: TransportLoop
     private var clients: [BenchClient] = []
-    /// For those that come; and of those that have come, for the next time: a ticket is used once (RFC 8446 §C.4).
+    /// The tickets of the present visit, and those received in it for the next one: a ticket is used once (RFC 8446 §C.4).
     private var tickets: (now: [TLSTicket], next: [TLSTicket]) = ([], [])
-    /// How often the crowd came before.
+    /// How many times the crowd connected before.
     private var visits = 0
     private var underWay = 0
     private var awaited: (received: Int, done: () -> Void)?
@@ -102,7 +102,7 @@ final class Crowd {
 
     // MARK: - Receiving
 
-    /// Calls `done` when so many messages have been received in all, or the time is up.
+    /// Calls `done` when this many messages have been received in all, or the time is over.
     func await(_ count: Int, withinMilliseconds limit: UInt64, _ done: @escaping () -> Void) {
         awaited = (count, done)
         let timer = loop.schedule(afterMilliseconds: limit) { [weak self] in self?.finishWaiting() }
@@ -110,7 +110,7 @@ final class Crowd {
         if received >= count { finishWaiting() }
     }
 
-    /// An event, with the time at which it was made, in µs.
+    /// An event, with the time when it was made, in µs.
     func clientReceived(at time: Int64) {
         received += 1
         latencies.append(UInt32(clamping: BenchEvent.now() - time))
@@ -125,7 +125,7 @@ final class Crowd {
 
     // MARK: - Turns
 
-    /// From now until the crowd is closed one client after the other pings, one every so many milliseconds.
+    /// From now on until the crowd is closed, one client after the other sends a ping, one each time this many milliseconds pass.
     func keepPinging(everyMilliseconds interval: UInt64, from index: Int = 0) {
         guard !clients.isEmpty else { return }
         clients[index % clients.count].ping()
@@ -139,7 +139,7 @@ final class Crowd {
         turns.append(UInt32(clamping: BenchEvent.now() - time))
     }
 
-    /// What pings waited since the last call, in µs.
+    /// The times that pings waited since the last call, in µs.
     func takeTurns() -> [UInt32] {
         defer { turns = [] }
         return turns
@@ -153,8 +153,8 @@ final class Crowd {
 
     var tallies: [BenchClient.Tally] { clients.map(\.tally) }
 
-    /// Tells whether each client that is still connected has the event of that time, as soon as they have or the time
-    /// is up.
+    /// Passes to `done` whether each client that is still connected has the event of that time: as soon as all have it, or when
+    /// the time is over.
     func await(lastEvent time: Int64, withinMilliseconds limit: UInt64, _ done: @escaping (Bool) -> Void) {
         let isOver = clients.allSatisfy { $0.hasEnded || $0.tally.last >= time }
         guard !isOver, limit > 0 else { return done(isOver) }
@@ -171,7 +171,7 @@ final class Crowd {
         done()
     }
 
-    /// Everybody leaves, to come back with what was given to resume with.
+    /// All clients disconnect, to return with the tickets that they got for resumption.
     func leave() {
         close()
         (opened, visits) = (0, visits + 1)
@@ -189,29 +189,29 @@ extension Crowd: Sendable {}
 
 /// How a crowd connects.
 struct CrowdPlan: Sendable {
-    /// Enough to keep the server busy, few enough that none waits for its deadline.
+    /// Enough to keep the server busy, and few enough that none waits until its deadline.
     static let handshakesAtOnce = 64
 
     let connections: Int
     let port: UInt16
     let security: TransportSecurity
-    /// Tokens, one an account, given to connections in turn; empty for the anonymous account.
+    /// Tokens, one for each account, used by connections in turn; empty for the anonymous account.
     let tokens: [String]
-    /// So many are under way at once.
+    /// The most handshakes at the same time.
     let handshakesAtOnce: Int
-    /// Whether clients ask for cursors, and are told to resync where others are closed.
+    /// Whether clients ask for cursors, and get a resync where others are closed.
     var withCursors = false
-    /// Whether clients that come back resume their sessions.
+    /// Whether returning clients resume their sessions.
     var keepsTickets = false
 
-    /// A loopback address has 28,000 free ports; connections are spread over several. On each visit they are others:
+    /// A loopback address has 28,000 free ports, so connections are spread over several addresses. Each visit uses other ones:
     /// the kernel keeps a port for a minute after its connection.
     func address(_ index: Int, visit: Int) -> SocketAddress {
         .ipv4(0x7F00_0001 + UInt32(visit) << 8 + UInt32(index / 20_000), port: port)
     }
 
     func request(_ index: Int) -> [UInt8] {
-        // The key's value is nobody's concern here; RFC 6455 wants it fresh for caches in between, and there is none.
+        // The key's value does not matter here: RFC 6455 requires a fresh one because of caches in between, and there are none.
         var text = "GET /live/v1\(withCursors ? "?with=at" : "") HTTP/1.1\r\nHost: localhost\r\n"
         text += "Upgrade: websocket\r\nConnection: Upgrade\r\n"
         text += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"

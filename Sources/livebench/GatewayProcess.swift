@@ -1,13 +1,13 @@
 import Foundation
 import TLS
 
-/// The gateway under test: `livegate serve` in a process of its own, so that what it uses can be distinguished from
-/// what the load uses.
+/// The gateway under test: `livegate serve` in a process of its own, so that its use of resources can be distinguished from that
+/// of the load.
 final class GatewayProcess {
     struct Usage {
         /// User and system time, kernel work for its sockets included, in µs.
         let cpuMicroseconds: Int64
-        /// Resident memory that is its own, in bytes.
+        /// Its private resident memory, in bytes.
         let residentBytes: Int64
     }
 
@@ -16,21 +16,21 @@ final class GatewayProcess {
     }
 
     let port: UInt16
-    /// Of the administration.
+    /// The port of the administration.
     let admin: UInt16
     private let program: String
     private var process = Process()
     private var guardian = Process()
-    /// A line in it dismisses the guardian; its end without one tells that this process is no more.
+    /// A line in it ends the guardian; end of file without a line means that this process has ended.
     private var lifeline = Pipe()
     private let folder: URL
 
-    /// Starts it and waits until it lets clients in.
+    /// Starts it and waits until it admits clients.
     ///
     /// - Parameters:
     ///   - program: the path of `livegate`.
-    ///   - load: says whether clients are pinged and peers are cut as by default. Otherwise hardly any is within a run,
-    ///     and who does not read may leave it unanswered, and whoever comes with thousands of others has the time for it.
+    ///   - load: decides whether clients are pinged and peers are cut as by default. Otherwise the times are long: hardly any
+    ///     ping comes within a run, and a client that does not read, or one of thousands that connect at once, has enough time.
     private static let longTimes = ", ping_interval: 1h, pong_timeout: 1h, handshake_timeout: 1m"
 
     init(
@@ -42,8 +42,8 @@ final class GatewayProcess {
         port = try Self.freePort()
         admin = try Self.freePort()
         self.program = program
-        // The embedded broker gives records with the answer to the next fetch: to ask for them a hundred times a second
-        // costs nearly a hundredth of a core, which is not what the pings of idle connections cost.
+        // The embedded broker delivers records with the answer to the next fetch. To fetch a hundred times a second costs nearly
+        // a hundredth of a core, which is not the cost of pings of idle connections.
         var settings = """
             listen: [':\(port)']
             admin: 127.0.0.1:\(admin)
@@ -88,19 +88,19 @@ final class GatewayProcess {
     private func start() throws {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = ["serve", "--config", settingsFile.path]
-        // Otherwise only the superuser can see how much memory it has.
+        // Otherwise only the superuser can read its memory use.
         process.environment = ProcessInfo.processInfo.environment.merging(["LIVEGATE_ALLOW_DUMPS": "true"]) { $1 }
         try process.run()
         try endWithThisProcess()
         try waitUntilReady(admin)
     }
 
-    /// However this process ends, the gateway ends too: a shell reads from a pipe that only this process has, and ends
-    /// the gateway where no line comes. The kernel's own way (PR_SET_PDEATHSIG) goes by the thread that made the child,
-    /// and threads of a pool come and go.
+    /// The gateway ends however this process ends: a shell reads from a pipe that only this process has, and ends the gateway if
+    /// no line comes. The kernel's mechanism (PR_SET_PDEATHSIG) depends on the thread that made the child, and threads of a pool
+    /// come and go.
     private func endWithThisProcess() throws {
         guardian.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // Not by Control-C, which everybody in the terminal gets.
+        // Not ended by Control-C, which every process of the terminal gets.
         guardian.arguments = [
             "-c", "trap '' INT; read -r _ || { kill -KILL \(process.processIdentifier); rm -rf \"$0\"; }", folder.path,
         ]
@@ -115,12 +115,12 @@ final class GatewayProcess {
     }
 
     private func end() {
-        // First, so that it never ends whoever has the gateway's number after it. By a line and not by a signal: a
-        // child of a thread of a pool begins with that thread's mask, which lets no SIGTERM through.
+        // The guardian ends first, so that it never kills a later process with the gateway's number. It ends by a line, not by a
+        // signal: a child of a pool's thread starts with that thread's mask, which blocks SIGTERM.
         try? lifeline.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
         guardian.waitUntilExit()
         if process.isRunning {
-            // At once: SIGTERM would begin a drain.
+            // Ends at once: SIGTERM would begin a drain.
             process.interrupt()
             process.waitUntilExit()
         }
@@ -130,7 +130,7 @@ final class GatewayProcess {
 
     func usage() throws -> Usage {
         let stat = try String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
-        // Behind the name, which may hold blanks: user and system time are fields 14 and 15 (proc(5)).
+        // After the name, which may contain blanks: user and system time are fields 14 and 15 (proc(5)).
         let fields = stat[stat.lastIndex(of: ")")!...].split(separator: " ")
         let ticks = (Int64(fields[12]) ?? 0) + (Int64(fields[13]) ?? 0)
         let rollup = try String(contentsOfFile: "/proc/\(process.processIdentifier)/smaps_rollup", encoding: .utf8)
@@ -153,7 +153,7 @@ final class GatewayProcess {
         throw Problem(description: "livegate was not ready within 10 s")
     }
 
-    /// So long the administration may be silent within an answer: it makes the longest in some milliseconds.
+    /// How long the administration may be silent within an answer: it makes the longest in some milliseconds.
     private static let answerSeconds = 10
 
     /// Whether the administration answers this path with 200. Waits for the whole answer.

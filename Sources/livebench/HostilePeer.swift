@@ -2,11 +2,11 @@ import Reactor
 import Transport
 import WebSocket
 
-/// A peer that means no good. It is not told apart by what it asks for, which is what clients ask for, but by what it
-/// does then. Confined to its crowd's loop.
+/// A hostile peer. Its request is the same as a client's; it differs only in what it does afterwards. Confined to its crowd's
+/// loop.
 final class HostilePeer {
     enum Manner: CaseIterable {
-        /// Writes for ever, as fast as it is read, and reads nothing.
+        /// Writes for ever, as fast as the gateway reads, and reads nothing.
         case writes
         /// Reads or writes a little once a second.
         case trickles
@@ -14,7 +14,7 @@ final class HostilePeer {
         case idles
     }
 
-    /// How far it goes.
+    /// How far its request gets.
     enum Approach: CaseIterable {
         /// Its request does not end.
         case request
@@ -23,7 +23,7 @@ final class HostilePeer {
         case sync
     }
 
-    /// Of one piece of what is written for ever.
+    /// The size of one piece of its endless data.
     private static let pieceBytes = 16 * 1024
 
     let manner: Manner
@@ -63,7 +63,7 @@ final class HostilePeer {
         return Array((approach == .request ? text : text + "\r\n").utf8)
     }
 
-    /// One piece of what it writes for ever: of a head, of requests, or of small messages.
+    /// One piece of its endless data: of a head, of requests, or of small messages.
     private lazy var piece: [UInt8] = {
         var part: [UInt8] = []
         switch approach {
@@ -74,7 +74,7 @@ final class HostilePeer {
         return Array(repeatElement(part, count: max(1, Self.pieceBytes / part.count)).joined())
     }()
 
-    /// For one that writes for ever: whatever the gateway has not read yet, it does not add to.
+    /// For a peer that writes for ever: it adds nothing to what the gateway has not read yet.
     func writeOn() {
         guard let transport, transport.isOpen, transport.pendingBytes == 0 else { return }
         transport.write(piece)
@@ -104,7 +104,7 @@ extension HostilePeer: TransportOwner {
 @available(*, unavailable)
 extension HostilePeer: Sendable {}
 
-/// Those who mean no good, on a loop of their own. Whoever is cut comes again. Confined to the loop.
+/// The hostile peers, on a loop of their own. A peer that is cut connects again. Confined to the loop.
 final class HostileCrowd {
     private static let writeEveryMilliseconds: UInt64 = 20
     private static let trickleEveryMilliseconds: UInt64 = 1_000
@@ -116,7 +116,7 @@ final class HostileCrowd {
     private let shared: TransportLoop
     private var peers: [HostilePeer] = []
     private var isClosed = false
-    /// How often the gateway has ended one of them.
+    /// How many times the gateway has ended one of them.
     private(set) var ends = 0
 
     init(_ plan: CrowdPlan, loop: EventLoop) {

@@ -2,7 +2,7 @@ import Foundation
 import Options
 import Reactor
 
-/// Measures a gateway: connections, deliveries, latencies, and what they cost it.
+/// Measures a gateway: connections, deliveries, latencies, and their cost.
 @main
 struct Main {
     private static let connections = SingleOption(
@@ -72,7 +72,7 @@ struct Main {
         exit((measurements.allSatisfy(\.isComplete) ? ExitStatus.success : ExitStatus.software).code)
     }
 
-    /// Clients and gateway are two processes with the same limit of descriptors, of which each needs some for itself.
+    /// Clients and gateway are two processes with the same limit of descriptors, and each needs some for itself.
     private static func possible(_ connections: Int) -> Int {
         guard let limit = try? ProcessLimits.raiseDescriptorLimit(), connections > Int(clamping: limit) - 200 else {
             return connections

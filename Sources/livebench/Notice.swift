@@ -1,8 +1,8 @@
 import Reactor
 
-/// What those notice who are connected and behave, while others do something.
+/// What the connected, well-behaved clients notice while others do something.
 struct Notice: Sendable {
-    /// 50th and 99th percentile and the most, in ms.
+    /// The 50th and 99th percentile and the maximum, in ms.
     struct Waits: Sendable {
         var median = 0.0
         var p99 = 0.0
@@ -16,10 +16,10 @@ struct Notice: Sendable {
         }
     }
 
-    /// One event in so many milliseconds.
+    /// One event each time this many milliseconds pass.
     static let everyMilliseconds: UInt64 = 10
-    /// One ping in so many milliseconds, from one of those who are connected after the other: what its answer waits for
-    /// is a turn of its loop, and no broker.
+    /// One ping each time this many milliseconds pass, from the connected clients in turn. Its answer waits for a turn of its
+    /// loop, and for no broker.
     static let pingEveryMilliseconds: UInt64 = 2
 
     /// From produce to receive.
@@ -33,7 +33,7 @@ extension LoopBound<Crowd> {
         loop.execute { value.keepPinging(everyMilliseconds: Notice.pingEveryMilliseconds) }
     }
 
-    /// Since the last call.
+    /// The results since the last call.
     func notice() async -> Notice {
         let shares = [0.5, 0.99, 1]
         return Notice(events: .init(await percentiles(shares)), turns: .init(await turns(shares)))
@@ -41,7 +41,7 @@ extension LoopBound<Crowd> {
 }
 
 extension Bench {
-    /// A paced stream to those who are connected, for so many seconds. Returns what they noticed.
+    /// A paced stream to the connected clients, for this many seconds. Returns what they noticed.
     func pace(_ seconds: Int, accounts: [String], to readers: LoopBound<Crowd>, _ measurement: inout Measurement) async
         -> Notice
     {
@@ -50,7 +50,7 @@ extension Bench {
         return await noticed(count, by: readers, &measurement)
     }
 
-    /// Waits until those who are connected have had so many events more; returns what they noticed since the last call.
+    /// Waits until the connected clients have received this many more events. Returns what they noticed since the last call.
     func noticed(_ events: Int, by readers: LoopBound<Crowd>, _ measurement: inout Measurement) async -> Notice {
         measurement.expected += events * measurement.readers
         await readers.await(measurement.expected)

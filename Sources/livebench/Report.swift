@@ -1,7 +1,7 @@
 /// The measurements as a table for people and as JSON for programs.
 struct Report {
-    /// What a send and a receive over loopback cost on this machine, in µs, before and after the runs: the unit in
-    /// which figures of different machines can be compared.
+    /// The cost of a send and a receive over loopback on this machine, in µs, before and after the runs. It is the unit for
+    /// comparing figures of different machines.
     let calibration: (before: Double, after: Double)
     let measurements: [Measurement]
 
@@ -36,7 +36,7 @@ struct Report {
         return text
     }
 
-    /// What has no column.
+    /// Results without a column.
     private func remarks(_ measurement: Measurement) -> String {
         let name = measurement.scenario.name
         var text = ""
@@ -74,7 +74,7 @@ struct Report {
         return text
     }
 
-    /// Those who resumed against those who could not, of the same run.
+    /// Clients that resumed compared with those that could not, in the same run.
     private func comparison(_ measurement: Measurement, _ outcome: ReturningOutcome) -> String {
         guard outcome.resumed > 0, let full = measurements.first(where: { $0.returning?.resumed == 0 }) else {
             return ""
@@ -157,7 +157,7 @@ struct Report {
         return "{\"loopback_us\":\(loopback),\"scenarios\":[" + rows.joined(separator: ",") + "]\(lists.joined())}\n"
     }
 
-    /// With so many digits behind the point.
+    /// The number of digits after the point.
     private func number(_ value: Double, _ digits: Int) -> String {
         var scale = 1.0
         for _ in 0..<digits { scale *= 10 }

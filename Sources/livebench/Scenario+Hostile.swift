@@ -1,32 +1,32 @@
 import Reactor
 
-/// How peers that mean no good come to a node that serves others.
+/// How hostile peers connect to a node that serves other clients.
 struct HostilePlan: Sendable {
-    /// Those who behave; their latencies are what is measured.
+    /// The well-behaved clients; their latencies are measured.
     static let readers = 50
-    /// Before the others come, for comparison.
+    /// The time before the others come, for comparison.
     static let calmSeconds = 10
-    /// Longer than any time that the gateway gives a peer by default: a request's, a pong's, a stream's behind.
+    /// Longer than any time that the gateway gives a peer by default: for a request, for a pong, or for a stream that is behind.
     static let hostileSeconds = 60
 
-    /// Of each manner and approach (see ``HostilePeer``) a twelfth.
+    /// A twelfth for each manner and approach (see ``HostilePeer``).
     let peers: Int
 }
 
-/// What those who behave noticed of the others.
+/// What the well-behaved clients noticed of the others.
 struct HostileOutcome: Sendable {
     var calm = Notice()
     var hostile = Notice()
-    /// The gateway's private memory, at its most, beyond what it was before, in bytes.
+    /// The gateway's largest private memory, minus that before, in bytes.
     var growthBytes: Int64 = 0
     let peers: Int
-    /// How often the gateway has ended one; each comes again.
+    /// How many times the gateway has ended one; each connects again.
     var ends = 0
 }
 
 extension Scenario {
-    /// A paced stream to those who behave; then others come who write for ever, trickle, or do nothing at all, and who
-    /// are given as many events.
+    /// A paced stream to the well-behaved clients. Then others connect that write for ever, trickle, or do nothing, and that get
+    /// as many events.
     func face(_ plan: HostilePlan, on bench: Bench) async throws -> Measurement {
         var measurement = Measurement(self)
         var outcome = HostileOutcome(peers: plan.peers)
@@ -37,7 +37,7 @@ extension Scenario {
         let full = try bench.server.usage()
         measurement.handshakes(connections, from: empty, to: full, microseconds: BenchEvent.now() - openedAt)
         await readers.keepPinging()
-        // The first second is nobody's: gateway and broker get to know each other.
+        // The first second does not count: gateway and broker connect to each other.
         for seconds in [1, HostilePlan.calmSeconds] {
             outcome.calm = await bench.pace(seconds, accounts: [bench.accounts[0]], to: readers, &measurement)
         }
@@ -48,7 +48,7 @@ extension Scenario {
         let interval = Notice.everyMilliseconds / 2
         let each = 1000 / Int(Notice.everyMilliseconds)
         for _ in 0..<HostilePlan.hostileSeconds {
-            // In turn to those who behave and to the others.
+            // In turn to the well-behaved clients and to the others.
             await bench.broker.writePaced(2 * each, everyMilliseconds: interval, accounts: bench.accounts)
             outcome.growthBytes = max(outcome.growthBytes, try bench.server.usage().residentBytes - before)
         }

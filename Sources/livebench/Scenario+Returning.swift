@@ -1,35 +1,35 @@
 import Reactor
 
-/// How clients come back, all at once, to a node that has others connected.
+/// How clients return, all at once, to a node with other clients connected.
 struct ReturningPlan: Sendable {
-    /// Those who are connected all the time, spread over the gateway's loops; their latencies are what is measured.
+    /// The clients that are connected all the time, spread over the gateway's loops. Their latencies are measured.
     static let readers = 50
-    /// Before anybody comes back, for comparison.
+    /// The time before any client returns, for comparison.
     static let calmSeconds = 5
-    /// Handshakes under way at once: as many as wait in the kernel of a listener (net.core.somaxconn), so that none is
+    /// Handshakes at the same time: as many as can wait in the kernel of a listener (net.core.somaxconn), so that none is
     /// repeated by a retransmission after a second.
     static let handshakesAtOnce = 4_000
 
-    /// Those who come back.
+    /// The clients that return.
     let clients: Int
-    /// Whether they resume the sessions that they had before the node was restarted.
+    /// Whether they resume the sessions that they had before the restart of the node.
     var resumes = false
 }
 
-/// What those who were connected noticed.
+/// What the connected clients noticed.
 struct ReturningOutcome: Sendable {
-    /// Before anybody came back.
+    /// Before any client returned.
     var calm = Notice()
-    /// While they came.
+    /// While they returned.
     var storm = Notice()
-    /// So many of them resumed a session.
+    /// How many of them resumed a session.
     var resumed = 0
-    /// Until all of them were back.
+    /// The time until all of them were back.
     var milliseconds = 0.0
 }
 
 extension Scenario {
-    /// A paced stream to those who are connected; meanwhile all the others shake hands.
+    /// A paced stream to the connected clients, while all the others shake hands.
     func comeBack(_ plan: ReturningPlan, on bench: Bench) async throws -> Measurement {
         var measurement = Measurement(self)
         var outcome = ReturningOutcome()
@@ -40,12 +40,12 @@ extension Scenario {
             await returning.leave()
             try bench.server.restart()
         }
-        // What is written concerns those who are connected alone.
+        // Events are written only to the account of the connected clients.
         let readers = try await bench.crowd(ReturningPlan.readers, account: 0)
         await readers.open()
         await readers.keepPinging()
         let (broker, accounts) = (bench.broker, [bench.accounts[0]])
-        // The first second is nobody's: gateway and broker get to know each other.
+        // The first second does not count: gateway and broker connect to each other.
         for seconds in [1, ReturningPlan.calmSeconds] {
             outcome.calm = await bench.pace(seconds, accounts: accounts, to: readers, &measurement)
         }

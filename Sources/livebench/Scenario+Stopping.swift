@@ -1,44 +1,44 @@
 import Reactor
 
-/// How clients stop.
+/// How clients stop reading.
 struct StoppingPlan: Sendable {
-    /// Those who go on reading, and whose latencies are compared.
+    /// The clients that keep reading, whose latencies are compared.
     static let readers = 100
-    /// For the window of slices, the account's log and the kernel to fill before anything is compared.
+    /// Time for the window of slices, the account's log and the kernel to fill before anything is compared.
     static let secondsBefore = 10
     static let secondsStopped = 20
-    /// Of these, as long as the kernels take 2.6 MB for each: so long the gateway serves them as if they read.
+    /// Part of these, while the kernels accept 2.6 MB for each client: for so long the gateway serves them as if they read.
     static let secondsFilling = 11
     /// Written in parts, ten milliseconds apart.
     static let eventsPerSecond = 2_000
     static let partsPerSecond = 100
 
-    /// Those who stop.
+    /// The clients that stop.
     let clients: Int
 
-    /// Written in all.
+    /// Events written in all.
     var events: Int { Self.eventsPerSecond * (Self.secondsBefore + Self.secondsStopped) }
 }
 
-/// What became of clients that stopped.
+/// What happened to the clients that stopped.
 struct StoppingOutcome: Sendable {
-    /// Had every event, without a word of a resync.
+    /// Received every event, without a resync.
     var complete = 0
-    /// Were told to resync, and had the last event after it.
+    /// Got a resync, and had the last event after it.
     var resynced = 0
-    /// Anything else: there should be none.
+    /// Anything else; there should be none.
     var broken = 0
-    /// The gateway's private memory, at its most, beyond what it was before they stopped: for each of them, in bytes.
+    /// The gateway's largest private memory, minus that before they stopped: for each of them, in bytes.
     var bytesEach = 0.0
-    /// 99th percentiles of those who read, in ms.
+    /// 99th percentiles of the readers, in ms.
     var before = 0.0
     var filling = 0.0
     var stopped = 0.0
 }
 
 extension Scenario {
-    /// One stream to everybody; then most stop reading for a while, and read again. Those who stop are first only
-    /// drained, not looked at, so that they cost this machine no more before than meanwhile.
+    /// One stream to all clients; then most stop reading for a while, and read again. Before they stop, their bytes are only
+    /// drained, not parsed, so that they cost this machine no more than while they are stopped.
     func stop(_ plan: StoppingPlan, on bench: Bench) async throws -> Measurement {
         var measurement = Measurement(self)
         let readers = try await bench.crowd(StoppingPlan.readers)
@@ -57,7 +57,7 @@ extension Scenario {
         await broker.writeSteadily(StoppingPlan.secondsBefore, accounts)
         await readers.await(StoppingPlan.readers * StoppingPlan.eventsPerSecond * StoppingPlan.secondsBefore)
         outcome.before = await readers.percentiles([0.99]).first ?? 0
-        // Everybody is at the end of a frame when nothing comes any more.
+        // All clients are at the end of a frame when nothing more comes.
         try await Task.sleep(for: .seconds(1))
 
         let before = try bench.server.usage().residentBytes
@@ -86,8 +86,8 @@ extension Scenario {
         return measurement
     }
 
-    /// Writes one event after the other until somebody who was told to resync, and is owed nothing before it, has had
-    /// one, and everybody else too. Answers how many it took.
+    /// Writes one event after the other until every client has had one, including a client that got a resync and has nothing else
+    /// outstanding. Returns how many it needed.
     private func bringBack(_ stoppers: LoopBound<Crowd>, on bench: Bench) async -> Int {
         for count in 1...Int(Crowd.patienceMilliseconds / 1000) {
             await bench.broker.writePaced(1, everyMilliseconds: 1, accounts: bench.accounts)
@@ -113,7 +113,7 @@ extension LoopBound<Crowd> {
         await loop.run { value.turn(attention) }
     }
 
-    /// Whether everybody has the event of that time within the limit.
+    /// Whether all clients have the event of that time within the limit.
     fileprivate func await(lastEvent time: Int64, withinMilliseconds limit: UInt64) async -> Bool {
         await withCheckedContinuation { done in
             loop.execute { value.await(lastEvent: time, withinMilliseconds: limit) { done.resume(returning: $0) } }

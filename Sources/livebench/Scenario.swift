@@ -1,29 +1,29 @@
 import Reactor
 
-/// One row of the table: a crowd, what is written, and what comes of it.
+/// One row of the table: a crowd, what is written, and the results.
 struct Scenario: Sendable {
     enum Load: Sendable {
-        /// Nothing but the connections.
+        /// Only the connections.
         case idle
-        /// Nothing but pings, every 25 s a connection, and their answers.
+        /// Only pings, one every 25 s for each connection, and their answers.
         case pinged(seconds: Int)
-        /// As fast as the broker takes them.
+        /// As fast as the broker accepts them.
         case saturating(events: Int)
-        /// One event every so many milliseconds.
+        /// One event each time this many milliseconds pass.
         case paced(events: Int, everyMilliseconds: UInt64)
         /// A steady stream, of which most of the clients stop reading.
         case stopping(StoppingPlan)
-        /// A paced stream to a few, while all the others come at once.
+        /// A paced stream to a few, while all the others connect at once.
         case returning(ReturningPlan)
-        /// A paced stream to a few, beside peers that mean no good.
+        /// A paced stream to a few, beside hostile peers.
         case hostile(HostilePlan)
 
         var isPinged: Bool { if case .pinged = self { true } else { false } }
-        /// Whether peers have as much time for everything as by default.
+        /// Whether peers have the default times for everything.
         var hasDefaultTimes: Bool { if case .hostile = self { true } else { isPinged } }
-        /// Whether the gateway is restarted in it: a scrape meanwhile finds nobody.
+        /// Whether the run restarts the gateway: a scrape in the meantime finds no server.
         var restartsGateway: Bool { if case .returning(let plan) = self { plan.resumes } else { false } }
-        /// Those who are connected all the time and are given what is written.
+        /// The clients that are connected all the time and receive the events.
         var readers: Int {
             switch self {
             case .returning: ReturningPlan.readers
@@ -126,7 +126,7 @@ struct Scenario: Sendable {
         return measurement
     }
 
-    /// Opens the whole crowd, and measures what that costs.
+    /// Opens the whole crowd, and measures the cost.
     private func open(on bench: Bench, into measurement: inout Measurement) async throws -> LoopBound<Crowd> {
         let crowd = try await bench.crowd(connections)
         let empty = try bench.server.usage()
