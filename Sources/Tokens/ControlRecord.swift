@@ -25,7 +25,7 @@ package enum ControlRecord: Equatable, Sendable {
     /// Reads the value of a record.
     ///
     /// - Parameters:
-    /// - value: nil for a tombstone.
+    ///   - value: nil for a tombstone.
     ///   - timestamp: of the record, in milliseconds since 1970; nil where it has none.
     package static func read(_ value: [UInt8]?, timestamp: Int64?) throws(Problem) -> ControlRecord {
         guard let value else { throw .noValue }

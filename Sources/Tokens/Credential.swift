@@ -32,9 +32,9 @@ package enum Credential: Sendable, Equatable {
     /// of them: it is read only if there is no other.
     ///
     /// - Parameters:
-    /// - protocols: the subprotocols that the client offers for a WebSocket; empty for other requests.
-    /// - protocolName: the chosen subprotocol, which must be offered together with a token.
-    /// - cookie: nil if no cookie counts.
+    ///   - protocols: the subprotocols that the client offers for a WebSocket; empty for other requests.
+    ///   - protocolName: the chosen subprotocol, which must be offered together with a token.
+    ///   - cookie: nil if no cookie counts.
     package static func read(
         _ head: RequestHead, protocols: [[UInt8]] = [], protocolName: String, cookie: Cookie? = nil
     ) throws(Refusal) -> Credential {

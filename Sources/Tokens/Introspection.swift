@@ -19,8 +19,8 @@ package enum Introspection {
     /// again about callers that come, or are still there.
     ///
     /// - Parameters:
-    /// - token: the token in the question.
-    /// - source: the server that answered.
+    ///   - token: the token in the question.
+    ///   - source: the server that answered.
     ///   - now: milliseconds since 1970, when the answer came.
     package static func read(
         _ text: [UInt8], about token: [UInt8], from source: IntrospectionSource, now: Int64

@@ -39,8 +39,8 @@ package struct IntrospectionAnswers<Waiting> {
     var orderCount: Int { accepted.orderCount + refused.orderCount }
 
     /// - Parameters:
-    /// - epochSeconds: seconds since 1970. A token that has ended by this clock, which may have been set, is asked about again.
-    /// - isHeld: whether an admitted caller of the token is still there: it holds no request head while it waits.
+    ///   - epochSeconds: seconds since 1970. A token that has ended by this clock, which may have been set, is asked about again.
+    ///   - isHeld: whether an admitted caller of the token is still there: it holds no request head while it waits.
     package mutating func ask(
         _ token: Digest, _ who: Waiting, now: UInt64, epochSeconds: Int64, isHeld: Bool = false
     ) -> Reply {

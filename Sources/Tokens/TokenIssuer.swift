@@ -60,8 +60,8 @@ package struct TokenIssuer: Sendable {
     /// Reads the first private key of a PEM text.
     ///
     /// - Parameters:
-    /// - path: the file of the text, for the problem.
-    /// - algorithm: one that fits the key; `nil` for the usual one of its kind: RS256, ES256, ES384 or ES512.
+    ///   - path: the file of the text, for the problem.
+    ///   - algorithm: one that fits the key; `nil` for the usual one of its kind: RS256, ES256, ES384 or ES512.
     package init(pem text: [UInt8], path: String, algorithm: SignatureAlgorithm? = nil) throws(KeyProblem) {
         var reason = "it holds no private key in PEM"
         var found: SignatureKey?

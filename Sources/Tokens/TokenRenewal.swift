@@ -36,9 +36,9 @@ package enum TokenRenewal: Sendable {
     /// Checks a token by what is known here.
     ///
     /// - Parameters:
-    /// - account: the account of the stream.
+    ///   - account: the account of the stream.
     ///   - now: seconds since 1970.
-    /// - isAsked: whether the one question that is allowed for a token was answered.
+    ///   - isAsked: whether the one question that is allowed for a token was answered.
     package static func decide(
         _ sent: SentToken, account: Account, verifier: TokenVerifier, now: Int64, isAsked: Bool = false
     ) -> TokenRenewal {
