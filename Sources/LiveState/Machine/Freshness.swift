@@ -47,7 +47,7 @@ public enum Freshness: Codable, Equatable, Sendable {
         /// Nothing is caught up, and nothing has failed.
         public init() {}
 
-        /// Whether the state has all events that came: nothing has failed, and none has waited longer than ``patience``.
+        /// Whether the state has all events that came: nothing has failed, and no event has waited longer than the patience.
         func isComplete(at now: Milliseconds) -> Bool {
             guard let unappliedSince else { return !hasFailedToApply }
             return !hasFailedToApply && now < unappliedSince + patience

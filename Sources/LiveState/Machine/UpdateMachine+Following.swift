@@ -1,4 +1,4 @@
-/// What surrounds the machine, and the stream that it follows.
+/// The surroundings of the machine, and the stream that it follows.
 extension UpdateMachine {
     mutating func foreground() {
         guard !isForeground else { return }

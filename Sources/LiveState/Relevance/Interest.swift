@@ -70,7 +70,7 @@ public struct Screen: Codable, Equatable, Sendable {
     public internal(set) var interest: Interest
     /// The same ids, to be found at once.
     private(set) var ids: Set<Exact>
-    /// What of a list a person can see; nil: all of it.
+    /// The ids of a list that a person can see; nil: all of them.
     private let visible: Set<Exact>?
 
     init(name: String, interest: Interest, visible: [String]? = nil) {
