@@ -1,18 +1,18 @@
-/// The keys of one issuer, out of a file of PEM blocks or a JWKS.
+/// The keys of one issuer, from a file of PEM blocks or a JWKS.
 package struct KeySet: Sendable {
-    /// A file larger than this is no key set: the largest that providers publish hold some 20 KiB.
+    /// A file larger than this is not a key set: the largest that providers publish have some 20 KiB.
     package static let maximumFileBytes = 1 << 20
-    /// A file with more is refused: nobody rotates so many.
+    /// A file with more keys is refused: a rotation never needs so many.
     package static let maximumKeys = 32
 
-    /// Keys that tokens can be verified with, in the order of the file.
+    /// Keys that can verify tokens, in the order of the file.
     package private(set) var keys: [SignatureKey] = []
-    /// What is wrong with the file, as sentences; a warning leaves the keys usable.
+    /// The problems of the file, as sentences; a warning leaves the keys usable.
     package private(set) var problems: [Problem] = []
-    /// Whether the file holds what tokens are signed with: a secret, or a private key.
+    /// Whether the file contains a key that can sign tokens: a secret, or a private key.
     package private(set) var holdsSecret = false
 
-    /// One thing that is wrong with a file of keys.
+    /// One problem of a file of keys.
     package struct Problem: Hashable, Sendable {
         package let text: String
         package let isWarning: Bool
@@ -36,7 +36,7 @@ package struct KeySet: Sendable {
             keys.removeSubrange(Self.maximumKeys...)
         }
         let unnamed = Dictionary(grouping: keys.lazy.filter { $0.name == nil }, by: \.family)
-        // Those behind would never be tried.
+        // Further keys would never be tried.
         if let count = unnamed.values.map(\.count).max(), count > TrustedIssuer.maximumTries {
             refuse(
                 "\(count) keys of one kind without a kid, over the limit of \(TrustedIssuer.maximumTries): a token is tried with "

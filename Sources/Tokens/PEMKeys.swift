@@ -1,17 +1,17 @@
 import CJOSE
 
-/// Reads the keys out of PEM text: public keys, certificates and private keys, in their order.
+/// Reads the keys of a PEM text: public keys, certificates and private keys, in order.
 enum PEMKeys {
-    /// What one PEM block is.
+    /// The content of one PEM block.
     enum Block {
         case key(SignatureKey, isPrivate: Bool)
-        /// It is broken, under a passphrase, or of a kind that tokens are not signed with.
+        /// It is damaged, encrypted with a passphrase, or of a kind that cannot sign tokens here.
         case unusable(String)
     }
 
-    /// All keys of the text; blocks that hold no key at all (curve parameters) are passed over.
+    /// All keys of the text. Blocks without a key (curve parameters) are skipped.
     ///
-    /// - Parameter privateHalves: whether the keys are to sign. A gateway that only verifies leaves them out of memory.
+    /// - Parameter privateHalves: whether the keys must sign. A gateway that only verifies keeps them out of memory.
     static func read(_ text: [UInt8], privateHalves: Bool) -> [Block] {
         // The source keeps no copy of the text, so it must not outlive the closure.
         unsafe text.withUnsafeBytes { bytes in
@@ -27,7 +27,7 @@ enum PEMKeys {
         }
     }
 
-    /// The next block, `.some(nil)` for one to be passed over, `nil` at the end of the text.
+    /// The next block; `.some(nil)` for one to skip; `nil` at the end of the text.
     private static func next(_ source: OpaquePointer, _ privateHalves: Bool) -> Block?? {
         var (key, point): (OpaquePointer?, OpaquePointer?) = (nil, nil)
         var exponent: UInt64 = 0

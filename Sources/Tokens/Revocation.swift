@@ -1,12 +1,12 @@
 import LiveUpdates
 
-/// That tokens which were issued before a moment count no more: of an account, of one person of it, or one token.
+/// Revokes the tokens that were issued before a time: those of an account, of one person in it, or one token.
 package struct Revocation: Equatable, Sendable {
     package enum Target: Hashable, Sendable {
         case account(Account)
-        /// As ``TokenClaims/subject(of:)`` has it.
+        /// The subject as ``TokenClaims/subject(of:)`` gives it.
         case subject(Account, BytewiseKey)
-        /// As ``TokenClaims/tokenID(of:)`` has it.
+        /// The name as ``TokenClaims/tokenID(of:)`` gives it.
         case token(BytewiseKey)
 
         package var kind: Kind {
@@ -36,7 +36,7 @@ package struct Revocation: Equatable, Sendable {
 }
 
 extension Revocation.Target {
-    /// What is meant by these words, of which one that is not given is nil; or why nothing is.
+    /// The target of these names, of which a missing one is nil; or why there is none.
     package init(account: [UInt8]?, subject: [UInt8]?, token: [UInt8]?) throws(ControlRecord.Problem) {
         switch (account, subject, token) {
         case (nil, nil, let token?):

@@ -2,7 +2,7 @@ import TLS
 
 /// A signature algorithm of JWS, by its name in the header and in the settings (RFC 7518 §3.1).
 ///
-/// `none` is no member: a token that names it, in any case, names no algorithm.
+/// `none` is not included: a token that names it, in upper or lower case, names no algorithm.
 package enum SignatureAlgorithm: String, CaseIterable, Sendable {
     case rs256 = "RS256"
     case rs384 = "RS384"
@@ -17,7 +17,7 @@ package enum SignatureAlgorithm: String, CaseIterable, Sendable {
     case hs384 = "HS384"
     case hs512 = "HS512"
 
-    /// What an issuer may use when its settings name no algorithm: those whose keys verify but cannot sign.
+    /// The algorithms of an issuer whose settings name none: those whose keys can verify but not sign.
     package static let asymmetric: [SignatureAlgorithm] = [
         .rs256, .rs384, .rs512, .ps256, .ps384, .ps512, .es256, .es384, .es512,
     ]
@@ -64,7 +64,7 @@ package enum KeyCurve: String, CaseIterable, Sendable {
         }
     }
 
-    /// The order of the base point, big-endian: `r` and `s` of a signature lie between 1 and one below it (SEC 2 §2).
+    /// The order of the base point, big-endian: `r` and `s` of a signature are from 1 to one below it (SEC 2 §2).
     package var order: [UInt8] {
         switch self {
         case .p256: Self.bytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
@@ -83,7 +83,7 @@ package enum KeyCurve: String, CaseIterable, Sendable {
     }
 }
 
-/// The kind of a key, and for an elliptic curve which one: an algorithm fits exactly one.
+/// The kind of a key, and the curve of an elliptic-curve key. An algorithm fits exactly one kind.
 package enum KeyFamily: Hashable, Sendable {
     case rsa
     case ellipticCurve(KeyCurve)
