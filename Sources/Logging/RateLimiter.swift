@@ -1,20 +1,20 @@
 import Synchronization
 
-/// Lets one line pass for each cause in an interval and counts the others.
+/// Allows one line for each cause in an interval, and counts the others.
 ///
 ///     if let passed = limiter.pass("\(topic) missing", now: loop.now) {
 ///         logger.warning("a topic is missing", [.topic: .text(topic), .suppressed: passed.suppressed])
 ///     }
 package final class RateLimiter: Sendable {
     package struct Passed: Equatable, Sendable {
-        /// How many lines of this cause did not pass since the last one.
+        /// How many lines of this cause were suppressed since the last one.
         package let count: Int
 
         package init(count: Int) {
             self.count = count
         }
 
-        /// The count as a fact; absent when it is 0.
+        /// The count as a fact; absent if it is 0.
         package var suppressed: LogValue { count == 0 ? .absent : .number(count) }
     }
 
@@ -23,9 +23,9 @@ package final class RateLimiter: Sendable {
         var suppressed: Int
     }
 
-    /// Ten seconds: an operator who watches sees that it goes on, and a day of it is not more than 8,640 lines.
+    /// Ten seconds: an operator sees that the cause continues, and a day of it has at most 8,640 lines.
     package static let interval: Duration = .seconds(10)
-    /// Causes may hold names from records. When so many are known, the one that passed longest ago is forgotten.
+    /// Causes may contain names from records. Beyond this many causes, the one that passed longest ago is forgotten.
     package static let maximumCauses = 1_024
 
     private let intervalMilliseconds: UInt64
@@ -36,7 +36,7 @@ package final class RateLimiter: Sendable {
     }
 
     /// - Parameter now: milliseconds of a clock that never goes back.
-    /// - Returns: nil when the line is to be left out.
+    /// - Returns: nil if the line must be left out.
     package func pass(_ cause: String, now: UInt64) -> Passed? {
         causes.withLock { causes in
             if let known = causes[cause], now < known.passedAt + intervalMilliseconds {
