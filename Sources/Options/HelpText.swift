@@ -1,4 +1,4 @@
-/// Lines of at most so many columns, which every terminal has.
+/// The most columns of a line: every terminal has as many.
 private let columns = 80
 
 extension Command {

@@ -32,7 +32,7 @@ extension Command {
     }
 }
 
-/// Source for man(7) in the making. Everything that is text passes `escaped`.
+/// Builds the source for man(7). All text goes through `escaped`.
 private struct Page {
     private(set) var source = ""
 
@@ -80,7 +80,7 @@ private struct Page {
         }
     }
 
-    /// Backslashes and dashes as roff wants them: a bare dash may be set as a hyphen, which cannot be pasted.
+    /// Escapes backslashes and dashes for roff: a bare dash may be printed as a hyphen, which cannot be pasted.
     private static func escaped(_ text: String) -> String {
         text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("…", with: "...")
             .replacing("\n", with: " ")

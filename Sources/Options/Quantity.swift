@@ -1,4 +1,4 @@
-/// Durations and sizes as people write them: a whole number and one unit, no sign, no sum.
+/// Durations and sizes in the form that people write: a whole number and one unit, no sign, no sum.
 package enum Quantity {
     private static let durationUnits: [(suffix: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
@@ -8,7 +8,7 @@ package enum Quantity {
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30),
     ]
 
-    /// Reads `250ms`, `30s`, `5m`, `24h` or `7d`. Nil for anything else, and for more milliseconds than an Int64 holds.
+    /// Reads `250ms`, `30s`, `5m`, `24h` or `7d`. Nil for anything else, and if an Int64 cannot hold the milliseconds.
     package static func milliseconds(_ text: String) -> Int64? {
         let digits = text.utf8.prefix(while: isDigit)
         let suffix = String(text.utf8.dropFirst(digits.count)) ?? ""
@@ -18,7 +18,7 @@ package enum Quantity {
         return overflow ? nil : product
     }
 
-    /// Reads `4096`, `16KiB`, `4MiB` or `1GiB`. Nil for anything else, and for more bytes than an Int holds.
+    /// Reads `4096`, `16KiB`, `4MiB` or `1GiB`. Nil for anything else, and if an Int cannot hold the bytes.
     package static func bytes(_ text: String) -> Int? {
         let digits = text.utf8.prefix(while: isDigit)
         let suffix = String(text.utf8.dropFirst(digits.count)) ?? ""

@@ -1,4 +1,4 @@
-/// What is wrong with a command line. Its text is one line and names the nearest right word.
+/// A mistake in a command line. Its text is one line and names the most similar correct word.
 package enum WrongUse: Error, Equatable, Sendable {
     case unknownOption(String, nearest: String)
     case ambiguousOption(String, among: [String])
@@ -12,7 +12,7 @@ package enum WrongUse: Error, Equatable, Sendable {
     case badOperand(name: String, value: String, problem: String, nearest: String?)
     case unexpectedOperand(String)
     case missingOperand(String)
-    /// What no table can see: options that exclude one another and the like.
+    /// A mistake that no table can detect: options that exclude one another and the like.
     case other(String)
 }
 
@@ -50,19 +50,19 @@ extension WrongUse: CustomStringConvertible {
 }
 
 extension String {
-    /// On one line and of a length that a person reads: a wrong word can be a whole file.
+    /// On one line, and short enough to read: a wrong word can be a whole file.
     fileprivate var shortened: String {
         let maximumCharacters = 100
         return (count > maximumCharacters ? String(prefix(maximumCharacters)) + "…" : self).printable
     }
 }
 
-/// Words that resemble one another, for `did you mean`.
+/// Finds similar words, for `did you mean`.
 package enum NearestName {
-    /// A longer word is compared by its beginning, so that a hostile one costs no more than a long name.
+    /// Only the beginning of a longer word is compared, so that a hostile one costs no more than a long name.
     static let maximumComparedBytes = 64
 
-    /// The name with the smallest edit distance to `word`; of several the first. Nil only when there are none.
+    /// The name with the smallest edit distance to `word`; the first of several. Nil only if there are none.
     package static func nearest(to word: String, among names: [String]) -> String? {
         names.map { (name: $0, distance: distance(word, $0)) }.min { $0.distance < $1.distance }?.name
     }
