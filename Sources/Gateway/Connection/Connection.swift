@@ -11,7 +11,7 @@ import WebSocket
 /// One client, from the accepted socket to its end.
 ///
 ///     request ──refused───────────────────────────────────────────────► ending
-///        ├──its token is not known yet──► judging ──it is──► as from a request
+///        ├──its token is not known yet──► awaitingToken ──it is──► as from a request
 ///        ├──admitted to a stream──► joining ──ingest's answer──► open ──close──► ending
 ///        ├──admitted to sync──► polling ──answer──► answering ──it has left──► request, or ending
 ///        └──asks the archive──► asking ──answer──► answering
