@@ -25,7 +25,7 @@ extension UInt8 {
 
     var isLetter: Bool { (self | 0x20) >= 0x61 && (self | 0x20) <= 0x7A }
 
-    /// SP or HTAB: what may stand around a field value (RFC 9110 §5.6.3, OWS).
+    /// SP or HTAB: the bytes that are allowed around a field value (RFC 9110 §5.6.3, OWS).
     var isBlank: Bool { self == ASCII.space || self == ASCII.horizontalTab }
 
     /// A control byte: below SP, or DEL.
@@ -76,7 +76,7 @@ extension ArraySlice<UInt8> {
     /// Whether these are exactly the bytes of `text`.
     func equals(_ text: String) -> Bool { elementsEqual(text.utf8) }
 
-    /// A decimal number of digits alone: no sign, no blank; nil when it is anything else or over `Int.max`.
+    /// A decimal number that has only digits: no sign, no blank. Nil for anything else, and for a number over `Int.max`.
     var decimal: Int? {
         guard !isEmpty else { return nil }
         var value = 0

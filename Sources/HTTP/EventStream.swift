@@ -1,13 +1,13 @@
-/// The bytes of server-sent events (HTML, section 9.2): the head, comments, and what stands around the data of a
+/// The bytes of server-sent events (HTML, section 9.2): the head, comments, and the lines around the data of a
 /// message.
 ///
-/// Lines end with LF, fields stand in the order `event`, `id`, `data`. Whoever writes data between
-/// ``begin(event:id:to:)`` and ``end(to:)`` owes one line: neither CR nor LF, which JSON escapes.
+/// Lines end with LF; the order of the fields is `event`, `id`, `data`. Data that is written between ``begin(event:id:to:)``
+/// and ``end(to:)`` must be one line: without CR and LF, which JSON escapes.
 package enum EventStream {
     package static let contentType = "text/event-stream"
 
-    /// Whether a request asks for an event stream: `Accept` names the type itself, since `*/*` is what everything
-    /// sends.
+    /// Whether a request asks for an event stream. `Accept` must name the type itself, because every client sends
+    /// `*/*`.
     package static func isAsked(by head: RequestHead) -> Bool {
         head.headers.list("accept").contains { range in
             let parts = range.split(separator: ASCII.semicolon, omittingEmptySubsequences: false)
@@ -15,12 +15,12 @@ package enum EventStream {
         }
     }
 
-    /// The head of the answer and the time after which a client comes back by itself.
+    /// The head of the answer, and the time after which a client reconnects without being asked.
     ///
-    /// The stream ends with the connection (RFC 9112 §6.3, clause 8): neither a length nor chunks, which would cost
-    /// every message some bytes and every proxy a reason to wait.
+    /// The stream ends with the connection (RFC 9112 §6.3, clause 8), without a length and without chunks. Chunks would cost
+    /// bytes for every message, and give proxies a reason to wait.
     ///
-    /// - Parameter fields: what every answer to this caller has.
+    /// - Parameter fields: the fields of every answer to this caller.
     package static func head(
         date: String?, retryMilliseconds: Int, fields: CrossOrigin.Fields = []
     ) -> [UInt8] {
@@ -32,11 +32,11 @@ package enum EventStream {
         return Array(text.utf8)
     }
 
-    /// Appends what stands before the data.
+    /// Appends the lines before the data.
     ///
     /// - Parameters:
-    ///   - event: the name of the event; nil for a message. Ours, never a record's.
-    ///   - id: what `Last-Event-ID` will say; without CR, LF and NUL.
+    ///   - event: the name of the event; nil for a message. The name is ours, never from a record.
+    ///   - id: the value that `Last-Event-ID` will have; without CR, LF and NUL.
     package static func begin(event: String?, id: [UInt8]?, to bytes: inout [UInt8]) {
         if let event {
             bytes.append(contentsOf: "event: ".utf8)
@@ -51,12 +51,12 @@ package enum EventStream {
         bytes.append(contentsOf: "data: ".utf8)
     }
 
-    /// Appends what stands after the data: the end of its line, and the empty line that ends the event.
+    /// Appends the text after the data: the end of its line, and the empty line that ends the event.
     package static func end(to bytes: inout [UInt8]) {
         bytes.append(ASCII.lineFeed)
         bytes.append(ASCII.lineFeed)
     }
 
-    /// A line that clients ignore and proxies count as a sign of life.
+    /// A line that clients ignore. For proxies it shows that the connection is alive.
     package static let comment: [UInt8] = [ASCII.colon, ASCII.lineFeed, ASCII.lineFeed]
 }

@@ -4,9 +4,9 @@ package struct CivilDate: Sendable, Equatable {
     package let month: Int
     package let day: Int
 
-    /// The n-th day since 1 January 1970, which is day 0; not before it.
+    /// The n-th day since 1 January 1970, which is day 0. Earlier days are not allowed.
     ///
-    /// Counted in whole cycles of 400 years that begin on 1 March, so that a leap day is the last of its year.
+    /// Counts in whole cycles of 400 years that begin on 1 March, so that a leap day is the last day of its year.
     package init(daysSince1970 days: Int) {
         precondition(days >= 0, "the clock stands before 1970")
         let shifted = days + 719_468
@@ -28,7 +28,7 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT` for a number of seconds since 1970, not before it.
+    /// `Sun, 06 Nov 1994 08:49:37 GMT` for a number of seconds since 1970. Earlier times are not allowed.
     package static func text(secondsSince1970 seconds: Int) -> String {
         let date = CivilDate(daysSince1970: seconds / 86_400)
         return days[seconds / 86_400 % 7] + ", " + two(date.day) + " " + months[date.month - 1] + " "
@@ -39,15 +39,15 @@ package enum HTTPDate {
     private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : String(value) }
 }
 
-/// Moments as JSON and the details of problems have them (RFC 3339), in UTC.
+/// Times as JSON and the details of problems contain them (RFC 3339), in UTC.
 package enum InternetDate {
-    /// 9999-12-31T23:59:59Z: later than that the form has no room.
+    /// 9999-12-31T23:59:59Z: the format cannot express a later time.
     package static let lastSecond: Int64 = 253_402_300_799
 
-    /// `2026-11-21T10:40:46Z` for seconds since 1970; outside the years 1970 to 9999 the nearest second within.
+    /// `2026-11-21T10:40:46Z` for seconds since 1970. Outside the years 1970 to 9999, the nearest second within them.
     package static func text(secondsSince1970 seconds: Int64) -> String { toTheSecond(seconds) + "Z" }
 
-    /// `2026-11-21T10:40:46.123Z` for milliseconds since 1970; a moment before it gives 1970.
+    /// `2026-11-21T10:40:46.123Z` for milliseconds since 1970. A time before 1970 gives the beginning of 1970.
     package static func text(millisecondsSince1970 milliseconds: Int64) -> String {
         let milliseconds = max(milliseconds, 0)
         return toTheSecond(milliseconds / 1000) + "." + padded(Int(milliseconds % 1000), 3) + "Z"

@@ -1,12 +1,12 @@
-/// What one search for the next line found.
+/// The result of one search for the next line.
 enum LineProgress {
     case needMore
-    /// A whole line; the range, without its CRLF, is into the scanner's bytes.
+    /// A complete line. The range, without the CRLF, is a range of the scanner's bytes.
     case line(Range<Int>)
     case fault(LineFault)
 }
 
-/// What is wrong with a line as a line, before its meaning is read.
+/// What is wrong with a line, before its meaning is read.
 package enum LineFault: Error, Equatable, Sendable {
     case bareLineFeed
     case bareCarriageReturn
@@ -17,8 +17,8 @@ package enum LineFault: Error, Equatable, Sendable {
 
 /// Cuts the bytes of a head into lines that end with CRLF, and keeps them.
 ///
-/// Every byte is scanned once however the input is cut: a line that is not whole yet is remembered, not scanned
-/// again. A line longer than allowed is refused at the first byte too many, before it is stored.
+/// Every byte is scanned once, however the input is cut: an incomplete line is remembered, not scanned again.
+/// A line that is too long is refused at the first byte over the limit, before that byte is stored.
 struct HeadScanner {
     /// Which bytes a line may hold besides visible ASCII and SP.
     enum Alphabet {
@@ -30,15 +30,15 @@ struct HeadScanner {
 
     /// The bytes of all lines so far, without their line ends.
     private(set) var bytes: [UInt8] = []
-    /// How many bytes were scanned, for the test that says that work is linear.
+    /// How many bytes were scanned. A test uses it to show that the work is linear.
     private(set) var examinedBytes = 0
     private var lineStart = 0
     private var sawCarriageReturn = false
 
-    /// Reads on from `position` until a line is whole.
+    /// Continues at `position` until a line is complete.
     ///
     /// - Parameters:
-    ///   - position: where to go on in `input`; afterwards behind the last byte used.
+    ///   - position: where to continue in `input`. Afterwards it is behind the last byte used.
     ///   - maximumBytes: the longest line allowed, without its CRLF.
     mutating func nextLine(
         in input: Span<UInt8>, from position: inout Int, alphabet: Alphabet, maximumBytes: Int
@@ -54,7 +54,7 @@ struct HeadScanner {
                 lineStart = bytes.count
                 return .line(line)
             }
-            // The plain bytes up to the next that means something are stored in one go.
+            // The plain bytes up to the next one with a special meaning are stored at once.
             let room = maximumBytes - (bytes.count - lineStart)
             let run = Self.plainRun(in: input, from: position, atMost: room, alphabet)
             append(input.extracting(position..<(position + run)))
@@ -73,7 +73,7 @@ struct HeadScanner {
         return .needMore
     }
 
-    /// How many bytes from `start` on may be stored; a CR is none of them.
+    /// How many bytes from `start` on may be stored. A CR is never one of them.
     private static func plainRun(
         in input: Span<UInt8>, from start: Int, atMost room: Int, _ alphabet: Alphabet
     ) -> Int {
@@ -90,8 +90,8 @@ struct HeadScanner {
         }
     }
 
-    /// RFC 9112 §2.2: a bare LF may be taken for a line end, and that difference between two parsers is what request
-    /// smuggling lives on; RFC 9110 §5.5: CR, LF and NUL in a field are dangerous. So none of them is let through.
+    /// RFC 9112 §2.2: some parsers accept a bare LF as a line end. Request smuggling exploits that difference between parsers.
+    /// RFC 9110 §5.5: CR, LF and NUL in a field are dangerous. So all of these bytes are faults.
     private static func fault(_ byte: UInt8, _ alphabet: Alphabet) -> LineFault? {
         if byte >= ASCII.space && byte < ASCII.delete { return nil }
         if byte == ASCII.lineFeed { return .bareLineFeed }

@@ -1,8 +1,8 @@
-/// The header fields of a message, in the order in which they came, their bytes as they were.
+/// The header fields of a message, in the order of arrival, with their bytes unchanged.
 ///
-/// Names are compared without regard to the case of ASCII letters. Values are without the blanks around them and may
-/// hold any byte but control bytes other than HTAB; nothing here assumes that they are UTF-8. One array of bytes is
-/// shared by all fields, so that a head costs two allocations however many fields it has.
+/// Names are compared without regard to the case of ASCII letters. Values do not include the blanks around them. They may
+/// contain any byte except control bytes other than HTAB; nothing here assumes that they are UTF-8. All fields share
+/// one array of bytes, so that a head needs two allocations, however many fields it has.
 package struct HeaderFields: Sendable {
     struct Field: Sendable {
         let name: Range<Int32>
@@ -17,7 +17,7 @@ package struct HeaderFields: Sendable {
         fields = []
     }
 
-    /// Takes over the bytes of a parsed head; `fields` point into them.
+    /// Stores the bytes of a parsed head; `fields` are ranges of them.
     init(bytes: [UInt8], fields: [Field]) {
         self.bytes = bytes
         self.fields = fields
@@ -55,7 +55,7 @@ package struct HeaderFields: Sendable {
     /// The first value of this name as text; nil when it is absent or not UTF-8.
     package func text(_ name: String) -> String? {
         first(name).flatMap { bytes in
-            // `String(validating:as:)` came with iOS 18. What is no UTF-8 becomes U+FFFD, which has other bytes.
+            // `String(validating:as:)` came with iOS 18. Invalid UTF-8 becomes U+FFFD, which has other bytes.
             let text = String(decoding: bytes, as: UTF8.self)
             return text.utf8.elementsEqual(bytes) ? text : nil
         }
@@ -63,7 +63,7 @@ package struct HeaderFields: Sendable {
 
     package func contains(_ name: String) -> Bool { first(name) != nil }
 
-    /// Whether the comma-separated lists of all fields of this name hold the token, in any case (RFC 9110 §5.6.1).
+    /// Whether the comma-separated lists of all fields of this name contain the token, in any case (RFC 9110 §5.6.1).
     package func containsToken(_ token: String, in name: String) -> Bool {
         hasMember(name) { $0.equalsIgnoringCase(token) }
     }
@@ -78,7 +78,7 @@ package struct HeaderFields: Sendable {
         return members
     }
 
-    /// Whether a member of the comma-separated lists of all fields of this name passes; those behind it are not asked.
+    /// Whether `passes` accepts a member of the lists of all fields of this name. Stops at the first such member.
     private func hasMember(_ name: String, _ passes: (ArraySlice<UInt8>) -> Bool) -> Bool {
         for field in fields where isNamed(field, name) {
             var start = Int(field.value.lowerBound)
@@ -94,7 +94,7 @@ package struct HeaderFields: Sendable {
         return false
     }
 
-    /// Adds a field at the end. The bytes are taken as they are: whoever sends them to a peer checks them first.
+    /// Adds a field at the end. The bytes are not checked here: the code that sends them to a peer checks them first.
     package mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: store(name), value: store(value)))
     }
@@ -105,7 +105,7 @@ package struct HeaderFields: Sendable {
         return start..<Int32(bytes.count)
     }
 
-    /// Most fields differ in length from the name that is looked for: no slice is made of them.
+    /// Most fields differ in length from the name that is searched for. For those, no slice is made.
     private func isNamed(_ field: Field, _ name: String) -> Bool {
         guard Int(field.name.upperBound - field.name.lowerBound) == name.utf8.count else { return false }
         return slice(field.name).equalsIgnoringCase(name)

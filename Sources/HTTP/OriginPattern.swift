@@ -1,10 +1,10 @@
 /// One entry of a list of origins: an origin (RFC 6454 §6.2), or all hosts below a name, `https://*.example.com`.
 ///
-/// Written as browsers write it, so that a comparison byte by byte is one of scheme, host and port.
+/// Its text has the form that browsers send, so that a comparison byte by byte compares scheme, host and port.
 package struct OriginPattern: Hashable, Sendable {
     /// As it was written.
     package let text: String
-    /// What stands before the labels that are free and what behind them; nil for one origin.
+    /// The texts before and after the free labels; nil for a single origin.
     private let wildcard: Wildcard?
 
     private struct Wildcard: Hashable {
@@ -14,7 +14,7 @@ package struct OriginPattern: Hashable, Sendable {
 
     package var isWildcard: Bool { wildcard != nil }
 
-    /// Whether the value of a request's `Origin` is meant.
+    /// Whether the value of a request's `Origin` matches.
     func matches(_ origin: ArraySlice<UInt8>) -> Bool {
         guard let wildcard else { return origin.equals(text) }
         guard origin.count > wildcard.start.count + wildcard.end.count, origin.starts(with: wildcard.start),
@@ -49,7 +49,7 @@ package struct OriginPattern: Hashable, Sendable {
         wildcard = Wildcard(start: Array(bytes[..<host.startIndex]), end: Array(bytes[(host.startIndex + 1)...]))
     }
 
-    /// Apps that are made of pages have schemes of their own: `capacitor`, `chrome-extension`.
+    /// Apps that consist of pages have their own schemes: `capacitor`, `chrome-extension`.
     private static let maximumSchemeBytes = 32
 
     private static func isSchemeByte(_ byte: UInt8) -> Bool {
@@ -59,7 +59,7 @@ package struct OriginPattern: Hashable, Sendable {
     private static func split(
         _ authority: ArraySlice<UInt8>
     ) throws(OriginFault) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>?) {
-        // The colons of an IPv6 address stand inside brackets.
+        // The colons of an IPv6 address are inside brackets.
         let hostEnd = authority.firstIndex(of: ASCII.closeBracket).map { $0 + 1 } ?? authority.startIndex
         guard let colon = authority[hostEnd...].firstIndex(of: ASCII.colon) else { return (authority, nil) }
         return (authority[..<colon], authority[(colon + 1)...])
@@ -72,7 +72,7 @@ package struct OriginPattern: Hashable, Sendable {
     }
 }
 
-/// Why a text is no entry of a list of origins.
+/// Why a text is not a valid entry of a list of origins.
 package enum OriginFault: Error, Equatable, Sendable {
     case noScheme, socketScheme, upperCase, slash, host, wildcard, port, defaultPort
 }
@@ -109,7 +109,7 @@ private enum Host {
         }
     }
 
-    /// Whether the last label is a number: then a browser takes the whole for an IPv4 address.
+    /// Whether the last label is a number. In that case a browser reads the whole host as an IPv4 address.
     static func looksLikeIPv4(_ host: ArraySlice<UInt8>) -> Bool {
         host.split(separator: 0x2E).last?.allSatisfy(\.isDigit) ?? false
     }
@@ -123,7 +123,7 @@ private enum Host {
             }
     }
 
-    /// Its digits and colons; whether they are in their shortest form, the settings find out.
+    /// Its digits and colons. The code that reads the settings finds out whether they are in their shortest form.
     private static func isIPv6(_ host: ArraySlice<UInt8>) -> Bool {
         host.last == ASCII.closeBracket && host.count > 3
             && host.dropFirst().dropLast().allSatisfy { $0.isDigit || (0x61...0x66).contains($0) || $0 == ASCII.colon }

@@ -1,30 +1,30 @@
-/// The parameters of a query, percent-decoded strictly; doubled and malformed ones stay visible.
+/// The parameters of a query, percent-decoded strictly. Duplicate and malformed parameters stay visible.
 ///
 /// A parameter is `name=value` between `&`; one without `=` has an empty value. `+` is a plus sign. An empty piece
-/// between two `&` is no parameter. At most as many as a request line has room for.
+/// between two `&` is not a parameter. The length of a request line limits their number.
 package struct QueryParameters: Sendable, Equatable {
-    /// What a query says about one name.
+    /// What a query contains for one name.
     package enum Value: Sendable, Equatable {
         case absent
         case one([UInt8])
-        /// It stands once, and its percent-encoding is broken.
+        /// There is one, but its percent-encoding is invalid.
         case malformed
         case repeated
     }
 
     private struct Parameter: Sendable, Equatable {
         let name: [UInt8]
-        /// Nil: broken percent-encoding.
+        /// Nil if the percent-encoding is invalid.
         let value: [UInt8]?
     }
 
     private let parameters: [Parameter]
 
-    /// - Parameter query: what stands after `?`, as it was sent; nil when there is none.
+    /// - Parameter query: the text after `?`, as it was sent; nil when there is none.
     package init(_ query: String?) {
         parameters = Array((query ?? "").utf8).split(separator: 0x26).compactMap { piece in
             let equals = piece.firstIndex(of: 0x3D)
-            // A name that cannot be decoded is none that anybody knows.
+            // A name that cannot be decoded is not a known name.
             guard let name = PercentEncoding.decoded(piece[..<(equals ?? piece.endIndex)]) else { return nil }
             guard let equals else { return Parameter(name: name, value: []) }
             return Parameter(name: name, value: PercentEncoding.decoded(piece[(equals + 1)...]))
@@ -38,13 +38,13 @@ package struct QueryParameters: Sendable, Equatable {
         return first.value.map(Value.one) ?? .malformed
     }
 
-    /// The names, in their order, doubled ones as often as they stand.
+    /// The names, in their order. A duplicate name is included as often as the query has it.
     package var names: [[UInt8]] { parameters.map(\.name) }
 }
 
 /// RFC 3986 §2.1.
 package enum PercentEncoding {
-    /// The bytes meant; nil where a `%` is not followed by two hexadecimal digits.
+    /// The decoded bytes; nil where two hexadecimal digits do not follow a `%`.
     package static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

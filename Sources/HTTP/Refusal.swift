@@ -1,8 +1,8 @@
 /// A refusal before the stream: `application/problem+json` (RFC 9457) with a stable `code`.
 ///
-/// ``serialized(date:withoutBody:isStorable:keepsAlive:fields:)`` gives head and body as one array below ``maximumBytes``, to
-/// be written at once: of a refused handshake some clients show only what came in the same read as the head, others
-/// 1,024 bytes. Only a 410 may be longer, by a cursor that names many partitions.
+/// ``serialized(date:withoutBody:isStorable:keepsAlive:fields:)`` gives head and body as one array below ``maximumBytes``,
+/// to be written at once. Of a refused handshake, some clients show only the bytes of the read that had the head, others
+/// 1,024 bytes. Only a 410 may be longer: its cursor may name many partitions.
 package struct Refusal: Error, Sendable, Equatable {
     /// Head and body together.
     package static let maximumBytes = 1023
@@ -12,16 +12,16 @@ package struct Refusal: Error, Sendable, Equatable {
     static let maximumDescriptionBytes = 120
 
     package let code: RefusalCode
-    /// What is wrong, for an honest developer; goes to the peer. Cut where it is too long.
+    /// What is wrong, in words for an honest developer. It is sent to the peer, and cut where it is too long.
     package let detail: String
-    /// `Retry-After`, in seconds: said where ``RefusalCode/passes`` is true, by whoever writes the refusal.
+    /// `Retry-After`, in seconds. The code that writes the refusal sets it where ``RefusalCode/passes`` is true.
     package var retryAfterSeconds: Int?
-    /// `Allow`, of 405.
+    /// `Allow`, for 405.
     package let allow: String?
-    /// Members of the body besides the five that all have, between `code` and `detail`; both parts are ours, short and
-    /// without anything to escape.
+    /// Members of the body besides the five that all refusals have, between `code` and `detail`. Name and value are ours, short
+    /// and without anything to escape.
     package let members: [Member]
-    /// What the operator is told beside the code. It never goes to the peer.
+    /// What is logged for the operator besides the code. It is never sent to the peer.
     package let cause: RefusalCause?
 
     package struct Member: Sendable, Equatable {
@@ -53,11 +53,11 @@ package struct Refusal: Error, Sendable, Equatable {
     /// The whole response.
     ///
     /// - Parameters:
-    ///   - date: the value of `Date` (``HTTPDate``); RFC 9110 §6.6.1 asks for it from whoever has a clock.
-    ///   - withoutBody: for an answer to `HEAD`, whose length is given and whose body is not sent.
-    ///   - isStorable: false forbids everybody on the way to keep the answer.
-    ///   - keepsAlive: whether the client would send another request behind this one; the code decides with it.
-    ///   - fields: what every answer to this caller has (``CrossOrigin``). Where they are long, `detail` is cut shorter.
+    ///   - date: the value of `Date` (``HTTPDate``). RFC 9110 §6.6.1 requires it of every server that has a clock.
+    ///   - withoutBody: for an answer to `HEAD`: the length is given, and the body is not sent.
+    ///   - isStorable: false forbids all caches on the path to store the answer.
+    ///   - keepsAlive: whether the client would send another request after this one; the code decides too.
+    ///   - fields: the fields of every answer to this caller (``CrossOrigin``). Where they are long, `detail` is cut shorter.
     package func serialized(
         date: String?, withoutBody: Bool = false, isStorable: Bool = true, keepsAlive: Bool = true,
         fields: CrossOrigin.Fields = []
@@ -115,11 +115,11 @@ package struct Refusal: Error, Sendable, Equatable {
 }
 
 extension Refusal {
-    /// Under which code ``plainGet(date:withoutBody:fields:)``, which is no JSON, is counted and logged.
+    /// The code for logs and metrics of ``plainGet(date:withoutBody:fields:)``, whose body is not JSON.
     package static let plainGetCode = "not_a_websocket"
 
-    /// 400 to a `GET /live/v1` that wants neither WebSocket nor an event stream: people open the address in a browser,
-    /// and this is the sentence they know.
+    /// 400 to a `GET /live/v1` that asks neither for a WebSocket nor for an event stream. People open the address in a
+    /// browser, and they know this sentence.
     package static func plainGet(
         date: String?, withoutBody: Bool = false, fields: CrossOrigin.Fields = []
     ) -> [UInt8] {
@@ -131,17 +131,17 @@ extension Refusal {
     }
 }
 
-/// Why a request is refused, for the operator alone.
+/// Why a request is refused, only for the operator.
 package enum RefusalCause: Sendable, Equatable {
-    /// Its token; the reason's name in the metrics.
+    /// The token of the request; the value names the reason in the metrics.
     case token(String)
-    /// The page that asks.
+    /// The page that sent the request.
     case origin
 }
 
 /// Text inside a JSON string (RFC 8259 §7).
 enum JSONText {
-    /// Appends `text`, escaped, and stops before the first character that would make it more than `maximumBytes`.
+    /// Appends `text`, escaped. Stops before the first character that would exceed `maximumBytes`.
     static func append(_ text: String, to output: inout [UInt8], maximumBytes: Int) {
         let end = output.count + maximumBytes
         for scalar in text.unicodeScalars {
@@ -156,7 +156,7 @@ enum JSONText {
         case 0x22: Array("\\\"".utf8)
         case 0x5C: Array("\\\\".utf8)
         case 0..<0x20, 0x7F, 0x2028, 0x2029:
-            // DEL and the line separators need no escape in JSON; terminals and JavaScript are glad of it.
+            // JSON does not require an escape for DEL and the line separators. Terminals and JavaScript need it.
             Array(("\\u" + String(repeating: "0", count: 4 - hexadecimal(scalar).count) + hexadecimal(scalar)).utf8)
         default: Array(String(scalar).utf8)
         }

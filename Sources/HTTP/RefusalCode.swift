@@ -1,4 +1,4 @@
-/// The refusals before the stream, each with its stable `code`: one row a case, as clients know them.
+/// The refusals before the stream, each with the stable `code` that clients know. Each case is one row.
 package enum RefusalCode: String, Sendable, CaseIterable {
     case badRequest = "bad_request"
     case badUpgrade = "bad_upgrade"
@@ -19,7 +19,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case overloaded = "overloaded"
     case version = "version"
 
-    /// Status and the `detail` where the caller has nothing better to say.
+    /// The status, and the `detail` for callers that give no better one.
     private var row: (status: Int, detail: String) {
         switch self {
         case .badRequest: (400, "The request is malformed.")
@@ -47,11 +47,11 @@ package enum RefusalCode: String, Sendable, CaseIterable {
 
     package var defaultDetail: String { row.detail }
 
-    /// Whether the same request may be served later: such a refusal says when to come back.
+    /// Whether the same request may be served later. Such a refusal states when to retry.
     package var passes: Bool { status == 429 || status == 503 }
 
-    /// Whether the connection may serve another request afterwards. Everything else is closed, because after it nobody
-    /// knows where the next request begins, or nobody wants one.
+    /// Whether the connection may serve another request afterwards. After all other refusals it is closed: either it is unknown
+    /// where the next request begins, or no next request is wanted.
     package var keepsConnection: Bool { self == .badCursor || self == .resync }
 }
 

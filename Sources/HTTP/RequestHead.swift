@@ -1,14 +1,14 @@
 /// The version of a message, as far as it changes what we do (RFC 9112 §2.3).
 package enum HTTPVersion: Sendable, Equatable {
     case http10
-    /// 1.1, and every later 1.x, which is to be treated like the highest minor version that we know.
+    /// 1.1, and every later 1.x, which is treated like the highest minor version that we know.
     case http11
 }
 
 /// The form of a request target (RFC 9112 §3.2).
 package enum TargetForm: Sendable, Equatable {
     case origin
-    /// What a proxy is sent; its path and query count, its authority replaces `Host`.
+    /// The form that is sent to a proxy. Its path and query are used, and its authority replaces `Host`.
     case absolute
     /// Only with `CONNECT`.
     case authority
@@ -22,7 +22,7 @@ package enum BodyFraming: Sendable, Equatable {
     /// `Content-Length`; 0 is a length too.
     case length(Int)
     case chunked
-    /// Responses alone: everything until the connection ends.
+    /// Only for responses: everything until the connection ends.
     case untilClose
 
     /// Whether no byte of body follows.
@@ -31,15 +31,15 @@ package enum BodyFraming: Sendable, Equatable {
 
 /// A request line with its header fields, checked.
 package struct RequestHead: Sendable, Equatable {
-    /// As it was sent; methods are case-sensitive.
+    /// The method as it was sent. Methods are case-sensitive.
     package let method: String
     package let form: TargetForm
-    /// The path, not percent-decoded: begins with `/` in origin and absolute form, is `*` in asterisk form and the
+    /// The path, not percent-decoded. It begins with `/` in origin and absolute form, is `*` in asterisk form and the
     /// authority in authority form. Visible ASCII only.
     package let path: String
-    /// What stands after `?`, not percent-decoded; nil when there is none.
+    /// The text after `?`, not percent-decoded; nil when there is none.
     package let query: String?
-    /// `host[:port]` of a target in absolute form, which takes the place of `Host` (RFC 9112 §3.2.2).
+    /// `host[:port]` of a target in absolute form, which replaces `Host` (RFC 9112 §3.2.2).
     package let authority: String?
     package let version: HTTPVersion
     package let headers: HeaderFields
@@ -52,9 +52,9 @@ package struct RequestHead: Sendable, Equatable {
     }
 }
 
-/// The header fields of a request on which two readers must not disagree.
+/// The header fields of a request that two readers must understand in the same way.
 enum RequestFraming {
-    /// RFC 9112 §3.2: a 1.1 request without `Host`, any with two, and any with a malformed one is 400.
+    /// RFC 9112 §3.2: a 1.1 request without `Host` gets a 400. So does any request with two of them or with a malformed one.
     static func checkHost(_ headers: HeaderFields, version: HTTPVersion) throws(Refusal) {
         let hosts = headers.all("host")
         guard hosts.count <= 1 else { throw Refusal(.badRequest, "Duplicate Host header.") }
@@ -68,7 +68,7 @@ enum RequestFraming {
         }
     }
 
-    /// The body's framing (RFC 9112 §6.3), with everything refused that two readers may take differently.
+    /// The body's framing (RFC 9112 §6.3). Everything that two readers may understand differently is refused.
     static func body(_ headers: HeaderFields, version: HTTPVersion) throws(Refusal) -> BodyFraming {
         let lengths = headers.all("content-length")
         let encodings = headers.all("transfer-encoding")
@@ -76,15 +76,15 @@ enum RequestFraming {
             throw Refusal(.badRequest, "Both Transfer-Encoding and Content-Length present.")
         }
         if !encodings.isEmpty {
-            // RFC 9112 §6.1: a 1.0 message with Transfer-Encoding has faulty framing. Codings besides chunked are
-            // known by nobody here.
+            // RFC 9112 §6.1: a 1.0 message with Transfer-Encoding has faulty framing. Codings other than chunked are
+            // unknown here.
             guard version == .http11, encodings.count == 1, encodings[0].equalsIgnoringCase("chunked") else {
                 throw Refusal(.badRequest, "Transfer-Encoding is not chunked alone.")
             }
             return .chunked
         }
         guard let length = lengths.first else { return .none }
-        // RFC 9112 §6.3 allows a list of equal lengths to be read as one. Not here.
+        // RFC 9112 §6.3 allows a reader to accept a list of equal lengths as one. This reader does not.
         guard lengths.count == 1 else { throw Refusal(.badRequest, "Duplicate Content-Length header.") }
         guard let value = length.decimal else { throw Refusal(.badRequest, "Content-Length is not a number.") }
         return .length(value)

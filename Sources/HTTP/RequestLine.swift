@@ -1,16 +1,16 @@
-/// A request line in its parts (RFC 9112 §3). The scanner has let through visible ASCII and SP only.
+/// The parts of a request line (RFC 9112 §3). The scanner has accepted only visible ASCII and SP.
 struct RequestLine {
     let method: String
     let form: TargetForm
     let path: String
     let query: String?
-    /// Of a target in absolute form.
+    /// Only of a target in absolute form.
     let authority: String?
     let version: HTTPVersion
 
     init(_ line: ArraySlice<UInt8>) throws(Refusal) {
-        // RFC 9112 §3: exactly one SP between the parts. Being lenient about more of them, as §3 allows, is what
-        // request splitting lives on.
+        // RFC 9112 §3: exactly one SP between the parts. §3 allows a reader to accept more of them, but request splitting
+        // exploits that.
         let parts = line.split(separator: ASCII.space, omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty else {
             throw Refusal(.badRequest, "The request line is not a method, a target and a version.")
@@ -39,7 +39,7 @@ struct RequestLine {
     private static func target(
         _ text: ArraySlice<UInt8>, method: String
     ) throws(Refusal) -> Target {
-        // RFC 9112 §3.2.3 and §3.2.4: two methods have a form of target of their own, which nothing else may use.
+        // RFC 9112 §3.2.3 and §3.2.4: two methods have their own form of target, which no other method may use.
         if method == "CONNECT" {
             guard Authority.isValid(text, portRequired: true) else {
                 throw Refusal(.badRequest, "CONNECT asks for a host and a port.")
@@ -90,7 +90,7 @@ struct RequestLine {
 
 /// `host[:port]` as in `Host` (RFC 9110 §7.2, RFC 3986 §3.2.2).
 enum Authority {
-    /// Whether this is a host with an optional port, without user information. An empty host is not.
+    /// Whether this is a host with an optional port, without user information. An empty host is not valid.
     static func isValid(_ text: ArraySlice<UInt8>, portRequired: Bool) -> Bool {
         var host = text
         var port: ArraySlice<UInt8>?
@@ -102,7 +102,7 @@ enum Authority {
                 guard first == ASCII.colon else { return false }
                 port = rest.dropFirst()
             }
-            // RFC 3986 §3.2.2: IPv6address, in which an IPv4 address may stand at the end; or IPvFuture.
+            // RFC 3986 §3.2.2: IPv6address, which may end with an IPv4 address; or IPvFuture.
             guard !host.isEmpty, host.allSatisfy({ $0.isDigit || $0.isLetter || $0 == ASCII.colon || $0 == 0x2E })
             else { return false }
         } else {

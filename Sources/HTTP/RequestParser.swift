@@ -1,17 +1,17 @@
-/// What the bytes so far amount to.
+/// The result of the bytes so far.
 package enum RequestProgress: Sendable, Equatable {
     case needMore
-    /// A whole head; the first `consumed` bytes of the input belong to it, what follows is body or the next request.
+    /// A complete head. The first `consumed` bytes of the input belong to it; body or the next request follows.
     case head(RequestHead, consumed: Int)
-    /// Not a request that is answered otherwise: send the refusal and close.
+    /// A request that only gets a refusal: send it and close.
     case refused(Refusal)
 }
 
-/// Reads request heads from bytes, strictly (RFC 9112): where two readers of one request could disagree about where it
-/// ends, it is refused.
+/// Reads request heads from bytes, strictly (RFC 9112). A request is refused where two readers could disagree about its
+/// end.
 ///
-/// Work is linear in the bytes however they are cut, and the same bytes give the same answer for every cut. After a
-/// head the parser is ready for the next one; after a refusal it repeats it. The body is not read here.
+/// Work is linear in the bytes, however they are cut; the same bytes give the same answer for every cut. After a
+/// head the parser is ready for the next one; after a refusal it repeats it. It does not read the body.
 package struct RequestParser: Sendable {
     private enum State {
         case leading(emptyLines: Int)
@@ -26,14 +26,14 @@ package struct RequestParser: Sendable {
 
     package init(limits: RequestLimits = RequestLimits()) { self.limits = limits }
 
-    /// Whether a request has begun: the difference between an idle connection and one that times out in the middle of a
-    /// request.
+    /// Whether a request has begun. It is the difference between an idle connection and one that times out in the middle of
+    /// a request.
     package var isInsideHead: Bool {
         if case .leading = state { return scanner.examinedBytes > 0 }
         return true
     }
 
-    /// Bytes scanned so far, those of a line counted once more when it is whole. Grows with the input alone.
+    /// Bytes scanned so far. The bytes of a line are counted again when the line is complete. It depends only on the input.
     package var examinedBytes: Int { scanner.examinedBytes + parsedBytes }
 
     package mutating func consume(_ input: Span<UInt8>) -> RequestProgress {
@@ -70,7 +70,7 @@ package struct RequestParser: Sendable {
         }
     }
 
-    /// Takes in one line; the head when it was the last.
+    /// Reads one line. Returns the head when it was the last line.
     private mutating func take(_ line: Range<Int>) throws(Refusal) -> RequestHead? {
         switch state {
         case .leading(let emptyLines):
@@ -85,7 +85,7 @@ package struct RequestParser: Sendable {
             return nil
         case .fields(let request, var fields, let usedBytes):
             if line.isEmpty { return try head(request, fields) }
-            // Freed before the append, so that the array grows in place.
+            // The old state is released before the append, so that the array grows in place.
             state = .leading(emptyLines: 0)
             guard fields.count < limits.maximumHeaders else {
                 throw Refusal(.headerTooLarge, "There are more than \(limits.maximumHeaders) header fields.")
@@ -150,9 +150,9 @@ extension FieldFault {
 package struct RequestLimits: Sendable, Equatable {
     /// The request line without its CRLF. RFC 9112 §3 recommends at least 8,000 bytes.
     package var maximumLineBytes: Int
-    /// All field lines with their CRLFs, `limits.max_header_bytes`. Over it: 431.
+    /// All field lines with their CRLFs, `limits.max_header_bytes`. More gives 431.
     package var maximumHeaderBytes: Int
-    /// Field lines, `limits.max_headers`. Over it: 431.
+    /// The number of field lines, `limits.max_headers`. More gives 431.
     package var maximumHeaders: Int
 
     package init(
@@ -164,6 +164,6 @@ package struct RequestLimits: Sendable, Equatable {
     }
 
     /// RFC 9112 §2.2: a server ignores at least one empty line before the request line, which old clients sent after
-    /// a body. A peer that sends more of them than this sends no request.
+    /// a body. A peer that sends more of them than this is not sending a request.
     static let maximumLeadingEmptyLines = 2
 }

@@ -1,4 +1,4 @@
-/// A response whose body is known whole.
+/// A response whose whole body is known.
 package struct Response: Sendable, Equatable {
     package let status: Int
     package let contentType: String
@@ -26,7 +26,7 @@ package struct Response: Sendable, Equatable {
         Self.append("Content-Type", contentType, to: &bytes)
         Self.append("Content-Length", String(body.count), to: &bytes)
         for (name, value) in fields { Self.append(name, value, to: &bytes) }
-        // RFC 9110 §7.8: whoever sends Upgrade names it in Connection.
+        // RFC 9110 §7.8: a sender of Upgrade names it in Connection.
         let options = (fields.contains { $0.0 == "Upgrade" } ? ["Upgrade"] : []) + (keepsConnection ? [] : ["close"])
         if !options.isEmpty { Self.append("Connection", options.joined(separator: ", "), to: &bytes) }
         bytes.append(contentsOf: "\r\n".utf8)

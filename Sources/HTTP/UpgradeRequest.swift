@@ -7,8 +7,8 @@ package struct UpgradeRequest: Sendable, Equatable {
     /// The values of `Sec-WebSocket-Extensions`, unparsed, in their order.
     package let extensions: [[UInt8]]
 
-    /// Whether a request asks for a WebSocket at all, well or badly. One that does not is no broken upgrade but
-    /// somebody else: a browser, `curl`, an event stream.
+    /// Whether a request asks for a WebSocket at all, correctly or not. A request that does not is not a broken upgrade. It
+    /// comes from another client: a browser, `curl`, an event stream.
     package static func isAsked(by head: RequestHead) -> Bool {
         head.headers.containsToken("websocket", in: "upgrade") || head.headers.contains("sec-websocket-key")
             || head.headers.contains("sec-websocket-version")
@@ -41,7 +41,7 @@ package struct UpgradeRequest: Sendable, Equatable {
         guard WebSocketKey.isValid(key) else {
             throw Refusal(.badUpgrade, "Sec-WebSocket-Key is not 16 bytes in base64.")
         }
-        // `Content-Length: 0` is what the JDK's client sends. A body would be read as frames.
+        // The JDK's client sends `Content-Length: 0`. A body would be read as frames.
         guard head.body.isEmpty else { throw Refusal(.badUpgrade, "An upgrade to WebSocket has no body.") }
         self.key = Array(key)
         protocols = headers.list("sec-websocket-protocol").map(Array.init)
@@ -57,14 +57,14 @@ package enum WebSocketKey {
     /// RFC 6455 §1.3.
     private static let guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-    /// Whether this is base64 of 16 bytes: 22 digits and two `=`. The 4 bits of the last digit that mean nothing may
-    /// be anything: the key is never decoded, and clients that fill them do no harm.
+    /// Whether this is base64 of 16 bytes: 22 digits and two `=`. The 4 unused bits of the last digit may have any value:
+    /// the key is never decoded, and clients that set them do no harm.
     package static func isValid(_ key: ArraySlice<UInt8>) -> Bool {
         key.count == 24 && key.suffix(2).equals("==")
             && key.dropLast(2).allSatisfy { $0.isDigit || $0.isLetter || $0 == 0x2B || $0 == 0x2F }
     }
 
-    /// What is hashed with SHA-1 for `Sec-WebSocket-Accept`: the caller hashes, because nothing here knows how, and
+    /// The input of the SHA-1 for `Sec-WebSocket-Accept`. The caller computes the hash, because this module cannot, and
     /// encodes the 20 bytes in base64.
     package static func acceptInput(_ key: some Collection<UInt8>) -> [UInt8] { Array(key) + Array(guid.utf8) }
 }
@@ -75,9 +75,9 @@ package enum UpgradeResponse {
     ///
     /// - Parameters:
     ///   - accept: base64 of the SHA-1 of ``WebSocketKey/acceptInput(_:)``.
-    ///   - subprotocol: the one chosen of those offered, or nil.
+    ///   - subprotocol: the one that was chosen of those offered, or nil.
     ///   - extensions: the value of `Sec-WebSocket-Extensions`, or nil where none was agreed on.
-    ///   - fields: what every answer to this caller has.
+    ///   - fields: the fields of every answer to this caller.
     package static func serialized(
         accept: String, subprotocol: String? = nil, extensions: String? = nil, fields: CrossOrigin.Fields = []
     ) -> [UInt8] {

@@ -1,7 +1,7 @@
-/// Reads the body of a response and keeps its beginning, or what was not taken yet.
+/// Reads the body of a response and keeps its beginning, or the part that the caller has not removed yet.
 ///
-/// It is done when the body is whole or more than `maximumBytes` of it are there; what is over is dropped and reported
-/// by ``isTruncated``. Nothing is sized by a length that the peer names.
+/// It is done when the body is complete or longer than `maximumBytes`. Bytes over the limit are dropped, and ``isTruncated``
+/// reports it. No buffer gets its size from a length that the peer names.
 package struct BodyReader: Sendable {
     private enum State {
         case length(remaining: Int)
@@ -12,12 +12,12 @@ package struct BodyReader: Sendable {
         case chunk(remaining: Int)
         case chunkEnd
         case chunkLineFeed
-        /// Trailer fields, dropped; how many bytes stand on this line.
+        /// Trailer fields, which are dropped; the number of bytes on this line so far.
         case trailer(lineBytes: Int)
         case done
     }
 
-    /// Chunk extensions and trailers are dropped up to so many bytes each; nobody sends any.
+    /// Chunk extensions and trailers are dropped, up to this many bytes each. In practice no server sends them.
     private static let maximumDroppedBytes = 4096
 
     private var state: State
@@ -43,7 +43,7 @@ package struct BodyReader: Sendable {
         if case .done = state { true } else { isTruncated }
     }
 
-    /// Takes bytes of the body; those behind its end are left alone.
+    /// Reads bytes of the body. Does not read bytes after its end.
     package mutating func consume(_ input: Span<UInt8>) throws(ResponseFault) {
         var index = 0
         while index < input.count, !isDone {
@@ -61,13 +61,13 @@ package struct BodyReader: Sendable {
         }
     }
 
-    /// Gives away what there is: a body without end is read piece by piece, and only what waits counts for the limit.
+    /// Returns the bytes so far and removes them. A body without end is read in pieces: only waiting bytes count for the limit.
     package mutating func take() -> [UInt8] {
         defer { bytes = [] }
         return bytes
     }
 
-    /// The connection has ended: the end of a body without length, a fault for any other that is not whole.
+    /// The connection has ended. That ends a body without a length; it is a fault for any other body that is incomplete.
     package mutating func end() throws(ResponseFault) {
         if case .untilClose = state { state = .done }
         guard isDone else { throw .truncated }

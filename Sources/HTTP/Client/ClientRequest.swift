@@ -1,14 +1,14 @@
-/// What may not be sent, because it would make another request of ours.
+/// What a request must not contain, because it would change the request into another one.
 package enum RequestFault: Error, Equatable, Sendable {
     case targetNotVisibleASCII
     case headerNameNotToken(String)
-    /// The value holds a control byte: CR and LF would begin a field of their own.
+    /// The value contains a control byte: CR and LF would begin a new field.
     case headerValueHasControlByte(name: String)
 }
 
 /// The head of a request as a client sends it.
 package enum ClientRequest {
-    /// The bytes of a request without a body; every part that a caller may have from elsewhere is checked.
+    /// The bytes of a request without a body. Every part that may come from outside the caller is checked.
     package static func serialized(
         method: String, target: String, headers: [(name: String, value: String)]
     ) throws(RequestFault) -> [UInt8] {
@@ -46,17 +46,17 @@ package struct UpgradeOffer: Sendable {
     package var host: String
     /// 24 bytes: base64 of 16 random ones.
     package var key: String
-    /// The value of `Sec-WebSocket-Version`; servers of today know 13 alone.
+    /// The value of `Sec-WebSocket-Version`. The servers of today know only 13.
     package var version = 13
     package var protocols: [String] = []
     /// The value of `Sec-WebSocket-Extensions`, or nil to offer none.
     package var extensions: String?
-    /// What a plain request carries, as JSON; it is a `POST` then.
+    /// The body of a plain request, as JSON. With a body, the request is a `POST`.
     package var jsonBody: [UInt8]?
-    /// Sent behind ours. Those that the handshake itself needs are not taken from here.
+    /// Extra fields, sent after ours. Fields that the handshake writes itself are ignored here.
     package var headers: [(name: String, value: String)] = []
 
-    /// Fields that only the handshake writes: a second one would make it another.
+    /// Fields that only the handshake writes: a second one would change the handshake.
     private static let reserved = [
         "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-extensions",
         "sec-websocket-protocol", "content-length", "transfer-encoding",
@@ -68,8 +68,8 @@ package struct UpgradeOffer: Sendable {
         self.key = key
     }
 
-    /// The same address asked for by an ordinary `GET`, or a `POST` where there is a body; the answer may be a stream or end
-    /// the connection.
+    /// The same address requested by an ordinary `GET`, or by a `POST` where there is a body. The answer may be a stream, or may
+    /// end the connection.
     package func plainRequest(accept: String) throws(RequestFault) -> [UInt8] {
         var fields = [(name: "Host", value: host), ("Accept", accept), ("Connection", "close")]
         guard let jsonBody else {
@@ -107,7 +107,7 @@ package enum UpgradeFault: Error, Equatable, Sendable {
     case extensionsNotOffered
 }
 
-/// What a 101 has agreed to.
+/// The result of a 101.
 package struct UpgradeAgreement: Sendable, Equatable {
     package let subprotocol: String?
     /// The values of `Sec-WebSocket-Extensions`, joined; nil when the server chose none.

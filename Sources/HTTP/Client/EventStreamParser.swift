@@ -4,21 +4,21 @@ package struct StreamedEvent: Equatable, Sendable {
     package let name: [UInt8]
     /// The values of `data`, joined by line feeds.
     package let data: [UInt8]
-    /// The last `id` of the stream so far, which may stand in an earlier event; nil while there was none.
+    /// The last `id` of the stream so far, which an earlier event may have set; nil while there was none.
     package let lastID: [UInt8]?
 }
 
-/// A line or an event of a stream is longer than a client takes.
+/// A line or an event of a stream is longer than the client accepts.
 package struct EventStreamFault: Error, Equatable, Sendable {
     package let limitBytes: Int
 }
 
-/// Reads a stream of server-sent events (WHATWG HTML §9.2.6), however its bytes are cut.
+/// Reads a stream of server-sent events (WHATWG HTML §9.2.6). The bytes may be cut anywhere.
 package struct EventStreamParser: Sendable {
     private let maximumEventBytes: Int
     private var line: [UInt8] = []
     private var isFirstLine = true
-    /// A CR ended the line before: an LF that follows belongs to it.
+    /// A CR ended the line before. An LF that follows belongs to that line end.
     private var sawCarriageReturn = false
     private var name: [UInt8] = []
     private var data: [UInt8] = []
@@ -29,7 +29,7 @@ package struct EventStreamParser: Sendable {
 
     package init(maximumEventBytes: Int) { self.maximumEventBytes = maximumEventBytes }
 
-    /// Takes bytes and appends the events that they complete.
+    /// Reads bytes and appends the events that they complete.
     package mutating func consume(
         _ bytes: [UInt8], into events: inout [StreamedEvent]
     ) throws(EventStreamFault) {

@@ -1,6 +1,6 @@
-/// What makes the bytes of a server no HTTP/1.1 response that we can use.
+/// Why the bytes of a server are not an HTTP/1.1 response that we can use.
 package enum ResponseFault: Error, Equatable, Sendable {
-    /// The first line is no status line: the peer does not speak HTTP.
+    /// The first line is not a status line: the peer does not speak HTTP.
     case notHTTP
     case line(LineFault)
     case field(FieldFault)
@@ -31,14 +31,14 @@ package struct ResponseLimits: Sendable, Equatable {
         self.maximumHeaders = maximumHeaders
     }
 
-    /// 1xx responses before the real one: 100 and 103 are common, an endless row of them is a fault.
+    /// 1xx responses before the final one. 100 and 103 are common; an endless series of them is a fault.
     package static let maximumInterimResponses = 8
 }
 
 /// A status line with its header fields.
 package struct ResponseHead: Sendable, Equatable {
     package let status: Int
-    /// The bytes of the reason phrase; they mean nothing and come from the peer.
+    /// The bytes of the reason phrase. They have no meaning and come from the peer.
     package let reason: [UInt8]
     package let version: HTTPVersion
     package let headers: HeaderFields
@@ -51,12 +51,12 @@ extension ResponseHead {
         guard bytes.count >= 12, bytes[..<7].equals("HTTP/1."), bytes[7].isDigit, bytes[8] == ASCII.space,
             let status = bytes[9..<12].decimal, status >= 100
         else { return nil }
-        // Servers there are that leave out the last SP together with the phrase.
+        // Some servers leave out the last SP together with the phrase.
         guard bytes.count == 12 || bytes[12] == ASCII.space else { return nil }
         return (status, Array(bytes.dropFirst(13)), bytes[7] == ASCII.zero ? .http10 : .http11)
     }
 
-    /// How the body is delimited, as an answer to a request that was not `HEAD` (RFC 9112 §6.3).
+    /// How the body is delimited, for an answer to a request that was not `HEAD` (RFC 9112 §6.3).
     package func framing() throws(ResponseFault) -> BodyFraming {
         if status < 200 || status == 204 || status == 304 { return .none }
         let encodings = headers.all("transfer-encoding")

@@ -1,4 +1,4 @@
-/// What the bytes of a response so far amount to.
+/// The result of the bytes of a response so far.
 package enum ResponseProgress: Sendable, Equatable {
     case needMore
     /// A whole head that is not interim; the first `consumed` bytes of the input belong to it. What follows is its body
@@ -7,7 +7,7 @@ package enum ResponseProgress: Sendable, Equatable {
     case failed(ResponseFault)
 }
 
-/// Reads the head of a response, strictly, for a client. Interim responses but 101 are passed over (RFC 9110 §15.2).
+/// Reads the head of a response, strictly, for a client. Skips interim responses other than 101 (RFC 9110 §15.2).
 package struct ResponseParser: Sendable {
     private enum State {
         case statusLine
@@ -22,7 +22,7 @@ package struct ResponseParser: Sendable {
 
     package init(limits: ResponseLimits = ResponseLimits()) { self.limits = limits }
 
-    /// Whether no byte of a response has come yet.
+    /// Whether no byte of a response has arrived yet.
     package var isEmpty: Bool {
         if case .statusLine = state { return scanner.examinedBytes == 0 && interimResponses == 0 }
         return false

@@ -9,7 +9,7 @@ enum HostAndPort {
             guard let close = authority.firstIndex(of: ASCII.closeBracket) else { throw .badHost(text) }
             host = authority[(authority.startIndex + 1)..<close]
             rest = authority[(close + 1)...]
-            // RFC 6874: a zone stands behind `%25`.
+            // RFC 6874: a zone follows `%25`.
             let address = host.prefix { $0 != ASCII.percent }
             guard address.contains(ASCII.colon),
                 address.allSatisfy({ $0.hexadecimalValue != nil || $0 == ASCII.colon || $0 == 0x2E })
@@ -32,7 +32,7 @@ enum HostAndPort {
         return destination(name, port)
     }
 
-    /// Names are ASCII: internationalised ones are written in their `xn--` form.
+    /// Names are ASCII. Internationalised names are written in their `xn--` form.
     private static func isName(_ name: [UInt8], bracketed: Bool) -> Bool {
         name.allSatisfy { byte in
             byte.isLetter || byte.isDigit || byte == 0x2D || byte == 0x2E || byte == 0x5F
@@ -47,7 +47,7 @@ enum HostAndPort {
 
 /// Path and query of an address.
 enum URLPath {
-    /// As it is sent: begins with `/`; what is not visible ASCII is percent-encoded as UTF-8, what is encoded stays.
+    /// The form that is sent: it begins with `/`. Bytes that are not visible ASCII are percent-encoded; encoded text stays.
     static func sendable(_ text: ArraySlice<UInt8>) -> String {
         var output: [UInt8] = text.first == ASCII.slash ? [] : [ASCII.slash]
         let digits = Array("0123456789ABCDEF".utf8)
@@ -61,7 +61,7 @@ enum URLPath {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// A reference without scheme and authority, seen from the target that it was found at (RFC 3986 §5.2.2).
+    /// Resolves a reference without scheme and authority against the target where it was found (RFC 3986 §5.2.2).
     static func resolve(_ reference: ArraySlice<UInt8>, against base: String) -> String {
         let baseBytes = Array(base.utf8)
         let basePath = baseBytes.prefix { $0 != ASCII.questionMark }
@@ -70,7 +70,7 @@ enum URLPath {
         let mark = reference.firstIndex(of: ASCII.questionMark) ?? reference.endIndex
         var path = Array(reference[..<mark])
         if first != ASCII.slash {
-            // The target always has a slash: everything up to its last one stays.
+            // The target always has a slash. Everything up to its last slash stays.
             let kept = basePath.lastIndex(of: ASCII.slash).map { basePath[...$0] } ?? [ASCII.slash]
             path = Array(kept) + path
         }

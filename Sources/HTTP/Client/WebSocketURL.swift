@@ -8,17 +8,17 @@ package enum URLFault: Error, Equatable, Sendable {
     /// RFC 6455 §3: a WebSocket address has no fragment.
     case fragment
     case controlByte
-    /// A name or a password may stand in what cannot be read, so that none of it is shown.
+    /// The faulty address may contain a name or a password, so no part of it is shown.
     case userInformation
 }
 
 extension URLFault {
-    /// The same fault, without what stands before the last `@` of the whole address: a password with a slash that is not
-    /// percent-encoded ends the authority too early, and a part of it is taken for a port.
+    /// The same fault without the text before the last `@` of the whole address. A slash in a password that is not
+    /// percent-encoded ends the authority too early. Then a part of the password is read as a port.
     func withoutUserInformation(of text: [UInt8]) -> URLFault {
         let part: String
         switch self {
-        // Without slashes behind it, it may be a name with a password behind it.
+        // Without slashes after it, it may be a user name that a password follows.
         case .unknownScheme(let name): part = name
         case .badHost(let text), .badPort(let text): part = text
         case .empty, .noHost, .fragment, .controlByte, .userInformation: return self
@@ -29,20 +29,20 @@ extension URLFault {
     }
 }
 
-/// Where a client connects: `ws`, `wss`, `http`, `https` (which mean ws and wss), and `ws+unix:PATH:/target`; without a
-/// scheme ws.
+/// Where a client connects: `ws`, `wss`, `http`, `https` (which mean ws and wss), and `ws+unix:PATH:/target`. Without a
+/// scheme it is ws.
 package struct WebSocketURL: Sendable, Equatable {
     package enum Destination: Sendable, Equatable {
-        /// A name or an address, an IPv6 address without its brackets.
+        /// A name or an address; an IPv6 address without its brackets.
         case host(String, port: Int)
         case unix(path: String)
     }
 
     package let isSecure: Bool
     package let destination: Destination
-    /// Path and query as they are sent: begins with `/`, visible ASCII.
+    /// Path and query in the form that is sent: begins with `/`, visible ASCII.
     package let target: String
-    /// What stands before `@`, percent-decoded.
+    /// The text before `@`, percent-decoded.
     package let userInformation: [UInt8]?
 
     init(isSecure: Bool, destination: Destination, target: String, userInformation: [UInt8]?) {
@@ -54,7 +54,7 @@ package struct WebSocketURL: Sendable, Equatable {
 
     private static let defaultPorts = (plain: 80, secure: 443)
 
-    /// The value of `Host`: without the port where it is the scheme's own.
+    /// The value of `Host`: without the port where it is the default port of the scheme.
     package var host: String {
         switch destination {
         case .unix: "localhost"
@@ -64,12 +64,12 @@ package struct WebSocketURL: Sendable, Equatable {
         }
     }
 
-    /// Whether credentials for one may be shown to the other: same scheme, host and port.
+    /// Whether credentials for one address may be sent to the other: same scheme, host and port.
     package func hasSameOrigin(as other: WebSocketURL) -> Bool {
         isSecure == other.isSecure && destination == other.destination
     }
 
-    /// Whether a name and a password may stand in it: where one of them holds a slash, its end seems to be part of the path.
+    /// Whether it may contain a name and a password. Where one of them has a slash, the rest of it seems to be part of the path.
     package var mayHoldUserInformation: Bool { userInformation != nil || target.utf8.contains(ASCII.at) }
 
     /// The address without user information, for messages to people.
@@ -107,10 +107,10 @@ extension WebSocketURL {
         try self.init(authorityAndTarget: rest.dropFirst(2), isSecure: isSecure)
     }
 
-    /// The address that a redirect's `Location` names (RFC 3986 §5.2), seen from this one.
+    /// The address that the `Location` of a redirect names (RFC 3986 §5.2), resolved against this one.
     package func resolving(_ location: [UInt8]) throws(URLFault) -> WebSocketURL {
         guard !location.contains(where: \.isControl) else { throw .controlByte }
-        // RFC 9110 §10.2.2: a fragment is for whoever shows the answer. Nobody does here.
+        // RFC 9110 §10.2.2: a fragment is for the program that shows the answer. Nothing shows it here.
         let reference = location.prefix { $0 != ASCII.hash }
         if let (scheme, rest) = Self.scheme(reference) {
             guard let isSecure = Self.isSecure(scheme) else { throw .unknownScheme(scheme) }
@@ -133,7 +133,7 @@ extension WebSocketURL {
         }
     }
 
-    /// What stands before the first `:`, if that is a scheme and not the host of `host:port` (RFC 3986 §3.1).
+    /// The text before the first `:`, if that is a scheme and not the host of `host:port` (RFC 3986 §3.1).
     private static func scheme(_ text: ArraySlice<UInt8>) -> (scheme: String, rest: ArraySlice<UInt8>)? {
         guard let colon = text.firstIndex(of: ASCII.colon), let first = text.first, first.isLetter else { return nil }
         let scheme = text[..<colon]
@@ -142,13 +142,13 @@ extension WebSocketURL {
         }
         let rest = text[(colon + 1)...]
         let name = String(decoding: scheme.map(\.lowercased), as: UTF8.self)
-        // `localhost:8080/live` has no scheme: digits follow, as they do after no scheme that has an authority.
+        // `localhost:8080/live` has no scheme: digits follow. They never follow a scheme that has an authority.
         if name != "ws+unix", let next = rest.first, next.isDigit { return nil }
         return (name, rest)
     }
 
     private init(unix rest: ArraySlice<UInt8>) throws(URLFault) {
-        // `ws+unix://PATH` is what some write; the path is absolute all the same.
+        // Some people write `ws+unix://PATH`. The path is absolute in this form too.
         var text = rest
         if text.starts(with: [ASCII.slash, ASCII.slash]) { text = text.dropFirst(2) }
         guard !text.contains(ASCII.hash) else { throw .fragment }
@@ -184,7 +184,7 @@ extension WebSocketURL {
 }
 
 extension WebSocketURL {
-    /// The same address with these parameters, each in place of those of its name; the others stay as they were
+    /// The same address with these parameters. Each replaces the parameters of its name; the others stay as they were
     /// written, in their order.
     package func setting(_ parameters: [(name: String, value: String)]) -> WebSocketURL {
         guard !parameters.isEmpty else { return self }
@@ -199,16 +199,16 @@ extension WebSocketURL {
         return replacing(target: String(decoding: bytes[..<mark] + [ASCII.questionMark] + query, as: UTF8.self))
     }
 
-    /// The same address for messages to people: `ticket`, which stands for a token, has no value.
+    /// The same address for messages to people: `ticket`, which stands for a token, gets an empty value.
     package var withoutTicket: WebSocketURL { parameter("ticket") == .absent ? self : setting([("ticket", "")]) }
 
-    /// What the address says about a parameter.
+    /// The value of a parameter in the address.
     package func parameter(_ name: String) -> QueryParameters.Value {
         guard let mark = target.utf8.firstIndex(of: ASCII.questionMark) else { return .absent }
         return QueryParameters(String(target[target.utf8.index(after: mark)...]))[name]
     }
 
-    /// The same address with another ending of its path, where the path ends so.
+    /// The same address with a new ending of its path, if the path ends with `old`.
     package func replacing(pathSuffix old: String, with new: String) -> WebSocketURL {
         let path = target.utf8.prefix { $0 != ASCII.questionMark }
         guard path.count >= old.utf8.count, path.suffix(old.utf8.count).elementsEqual(old.utf8) else { return self }
@@ -216,7 +216,7 @@ extension WebSocketURL {
         return replacing(target: before + new + String(decoding: target.utf8.dropFirst(path.count), as: UTF8.self))
     }
 
-    /// The same address with this path, where it has none but `/`.
+    /// The same address with this path, if its own path is only `/`.
     package func replacingBarePath(with new: String) -> WebSocketURL {
         guard target.utf8.prefix(while: { $0 != ASCII.questionMark }).elementsEqual([ASCII.slash]) else { return self }
         return replacing(target: new + String(decoding: target.utf8.dropFirst(), as: UTF8.self))
@@ -228,7 +228,7 @@ extension WebSocketURL {
 }
 
 extension PercentEncoding {
-    /// RFC 3986 §2.3: unreserved characters stay, and the comma of our lists, which a query may hold.
+    /// RFC 3986 §2.3: unreserved characters stay. The comma of our lists stays too: a query may contain it.
     static func encoded(_ bytes: [UInt8]) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return bytes.flatMap { byte in
