@@ -1,31 +1,31 @@
 import CLinux
 import Glibc
 
-/// A connected stream socket on a loop: bytes in by callback, bytes out by one send a tick.
+/// A connected stream socket on a loop. Bytes arrive by callback, and leave with one send a tick.
 ///
-/// The stream holds its owner from ``start(_:)`` until it has reported the end, so an owner needs nobody else to keep
-/// it alive; the loop holds the stream as long. Reads go into the loop's buffer, one a tick, so that a stream which has
-/// much to read has its turn like any other; the level-triggered poller reports the rest again. Writes queue slices of
-/// shared arrays and leave at the end of the tick. An idle stream owns no buffer.
+/// The stream holds its owner from ``start(_:)`` until it has reported the end, so nothing else must keep the owner alive.
+/// The loop holds the stream as long. Reads use the loop's buffer, one read a tick, so that a stream with much to read does
+/// not delay the others; the level-triggered poller reports the rest again. Writes queue slices of shared arrays, which
+/// leave at the end of the tick. An idle stream owns no buffer.
 package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget {
     private enum State: UInt8 {
-        /// Made, and not started.
+        /// Created, but not started.
         case new
         case open
-        /// Closed by us; the rest is being sent, what comes is thrown away.
+        /// Closed by us. The rest is being sent; received bytes are discarded.
         case flushing
-        /// Everything is sent and our half is shut; waiting for the peer's end.
+        /// Everything is sent and our half is shut. Waiting for the peer's end.
         case lingering
         case ended
     }
 
-    /// The time from ``close(afterFlush:limitMilliseconds:)`` to the end at the latest: some round trips of a bad
-    /// mobile network. Afterwards the kernel is made to forget the rest.
+    /// The longest time from ``close(afterFlush:limitMilliseconds:)`` to the end: some round trips of a bad mobile network.
+    /// After it the kernel is made to discard the rest.
     package static var lingerLimitMilliseconds: UInt64 { 3_000 }
-    /// What is read and thrown away after a close, so that the peer finds our last words and no reset: the largest
-    /// request head twice, and what the peer had on its way.
+    /// How many bytes are read and discarded after a close, so that the peer reads our last bytes and gets no reset. It is
+    /// twice the largest request head, and the bytes that the peer had already sent.
     package static var maximumDrainedBytes: Int { 256 * 1024 }
-    /// The sends of one tick, of 64 slices each; a longer queue goes on when the poller reports room.
+    /// The sends of one tick, of 64 slices each. A longer queue continues when the poller reports free space.
     static var maximumSendsPerTick: Int { 4 }
 
     private var descriptor: FileDescriptor?
@@ -34,11 +34,11 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
     private var state = State.new
     private var isPaused = false
     private var peerFinished = false
-    /// Whether the kernel did not take all that there was at the end of an earlier tick; the poller is asked to
-    /// report when it takes more.
+    /// Whether the kernel did not accept all bytes at the end of an earlier tick. The poller is asked to report when it
+    /// accepts more.
     package private(set) var isBlocked = false
     private var wantsFlushCall = false
-    /// Nil until the first sign of the end, so that the many that are open do not pay for it.
+    /// Nil until the first sign of the end, so that the many open streams do not pay for it.
     private var ending: Ending?
 
     /// What a stream knows while it ends.
@@ -46,17 +46,17 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         /// Why it ends; nil while only the time to linger runs.
         var reason: StreamEnd?
         var lingerTimer: Timer?
-        /// Thrown away after the close, in bytes.
+        /// Discarded after the close, in bytes.
         var drainedBytes = 0
     }
 
-    /// Takes over a connected, non-blocking stream socket.
+    /// Becomes the owner of a connected, non-blocking stream socket.
     package init(_ descriptor: consuming FileDescriptor, loop: EventLoop) {
         self.descriptor = consume descriptor
         super.init(loop: loop)
     }
 
-    /// Begins to read, and to call `owner`. Once.
+    /// Begins to read and to call `owner`. Call it once.
     ///
     /// If the poller refuses the descriptor, or the loop has stopped, the end is reported with this tick.
     package func start(_ owner: Owner) {
@@ -79,20 +79,20 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
 
     // MARK: Writing
 
-    /// What was queued and the kernel has not taken yet, in bytes.
+    /// Bytes that are queued and that the kernel has not accepted yet.
     package var pendingBytes: Int { queue.count }
 
-    /// What the kernel has taken since the start, in bytes.
+    /// Bytes that the kernel has accepted since the start.
     package private(set) var sentBytes: UInt64 = 0
 
-    /// True from ``start(_:)`` to the first of: a close by us, the end.
+    /// True from ``start(_:)`` until we close the stream or it ends, whichever happens first.
     package var isOpen: Bool { state == .open }
 
-    /// Queues bytes; the array is shared and not copied. They leave at the end of the tick. After a close nothing is
-    /// queued any more.
+    /// Queues bytes. The array is shared and not copied. The bytes leave at the end of the tick. After a close nothing is
+    /// queued.
     package func write(_ bytes: [UInt8]) { write(bytes, range: 0..<bytes.count) }
 
-    /// Queues a part of an array; otherwise as ``write(_:)``.
+    /// Queues a part of an array; otherwise like ``write(_:)``.
     package func write(_ bytes: [UInt8], range: Range<Int>) {
         loop.assertOnLoop()
         guard state == .open, !range.isEmpty else { return }
@@ -145,7 +145,7 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         updateInterest()
     }
 
-    /// Goes on reading.
+    /// Continues reading.
     package func resumeReading() {
         isPaused = false
         updateInterest()
@@ -183,7 +183,7 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         case .lingering: finish(ending?.reason ?? .closed)
         case .open:
             begunEnding.reason = .peerClosed
-            // The end of the stream would be reported again and again.
+            // Otherwise the poller would report the end of the stream in every tick.
             updateInterest()
             if owner?.streamPeerFinished() == true || state != .open { return }
             close(afterFlush: true)
@@ -191,7 +191,7 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         }
     }
 
-    /// Throws away what comes after a close, up to a bound.
+    /// Discards bytes that arrive after a close, up to a limit.
     private func drain(_ count: Int) {
         begunEnding.drainedBytes += count
         guard !mayDrain else { return }
@@ -216,19 +216,19 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
 
     /// Closes the stream.
     ///
-    /// With `afterFlush` what is queued is sent first, then our half is shut, and the peer's last bytes are read and
-    /// thrown away until it finishes too: a socket that is closed with unread input answers with a reset, and a reset
-    /// destroys what the peer has not read yet (RFC 9112 §9.6). All of it is bounded: in time by `limitMilliseconds`
-    /// from this call, so that a peer that does not read cannot hold the stream, and in bytes by
-    /// ``maximumDrainedBytes``. Without `afterFlush` the descriptor is closed at once. Either way nothing is received
-    /// any more, and ``ByteStreamOwner/streamEnded(_:)`` follows in its own time. A second call can only shorten it.
+    /// With `afterFlush` the queue is sent first, then our half is shut. The peer's last bytes are read and discarded until it
+    /// finishes too: a socket that is closed with unread input answers with a reset, and a reset destroys what the peer has
+    /// not read yet (RFC 9112 §9.6). `limitMilliseconds` from this call limits the time, so that a peer that does not read
+    /// cannot hold the stream; ``maximumDrainedBytes`` limits the bytes. Without `afterFlush` the descriptor is closed at once.
+    /// In both cases nothing more is received, and ``ByteStreamOwner/streamEnded(_:)`` follows later. A second call can only
+    /// shorten the time.
     package func close(afterFlush: Bool, limitMilliseconds: UInt64 = ByteStream.lingerLimitMilliseconds) {
         loop.assertOnLoop()
         guard state != .ended else { return }
         guard afterFlush, state != .new else { return finish(.aborted(unsentBytes: queue.count)) }
         guard state == .open else { return }
         state = .flushing
-        // The timer holds the stream; it goes with the end.
+        // The timer holds the stream. It is removed at the end.
         begunEnding.lingerTimer = loop.schedule(afterMilliseconds: limitMilliseconds, self, 0)
         updateInterest()
         loop.markDirty(self)
@@ -241,14 +241,14 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         return begun
     }
 
-    /// Whether what comes after the close is still read and thrown away.
+    /// Whether bytes that arrive after the close are still read and discarded.
     private var mayDrain: Bool { (ending?.drainedBytes ?? 0) <= Self.maximumDrainedBytes }
 
-    /// Everything queued has been taken by the kernel.
+    /// The kernel has accepted everything queued.
     private func finishWriting() {
         owner?.streamFlushed()
         guard state == .flushing else { return }
-        // A peer that finished before has seen our end by reading it; nothing unread is left here.
+        // A peer that finished before has seen our end by reading it. No unread bytes are left here.
         if peerFinished { return finish(ending?.reason ?? .closed) }
         let answer = loop.syscalls.shutdownWriting(raw)
         guard answer >= 0 else { return finish(.failed(SystemFailure(.shutdown, -answer))) }
@@ -260,14 +260,14 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
     /// The limit of ``close(afterFlush:limitMilliseconds:)`` has passed.
     package func timerFired(_ kind: UInt8) {
         ending?.lingerTimer = nil
-        // Otherwise the kernel would go on offering the rest to a peer that does not read, for minutes.
+        // Otherwise the kernel would offer the rest for minutes to a peer that does not read.
         if !queue.isEmpty { _ = linux_reset_on_close(raw) }
         finish(.lingerExpired(unsentBytes: queue.count))
     }
 
     override func loopStops() { finish(.loopStopped) }
 
-    /// Gives the descriptor back. The owner is called at the end of the tick, never from here.
+    /// Returns the descriptor to the loop. The owner is called at the end of the tick, never from here.
     private func finish(_ reason: StreamEnd) {
         guard state != .ended else { return }
         let wasStarted = state != .new

@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// One attempt of a client to reach an endpoint: looks the name up and tries its addresses in order. Confined to a
+/// One attempt of a client to reach an endpoint: resolves the name and tries its addresses in order. Confined to a
 /// loop.
 ///
-/// The limit is absolute, from the call on. Of what is left of it each address gets an equal share, so that one that
-/// swallows packets does not use up the time of those behind it.
+/// The limit is absolute and begins with the call. Each address gets an equal share of the time that is left, so that an
+/// address that drops packets does not use up the time of those after it.
 package final class Connector: PollTarget {
-    /// Gets the connected socket (non-blocking, TCP_NODELAY set), or why there is none. Called once, on the loop, and
-    /// never from within ``connect(to:loop:limitMilliseconds:completion:)``.
+    /// Gets the connected socket (non-blocking, TCP_NODELAY set), or the reason why there is none. Called once, on the loop,
+    /// and never from within ``connect(to:loop:limitMilliseconds:completion:)``.
     package typealias Completion = (consuming Result<FileDescriptor, ReactorError>) -> Void
 
     private let endpoint: Endpoint
@@ -41,8 +41,8 @@ package final class Connector: PollTarget {
         super.init(loop: loop)
     }
 
-    /// Gives up; the completion gets ``ReactorError/cancelled`` in the next tick. Nothing happens if it is over
-    /// already.
+    /// Cancels the attempt. The completion gets ``ReactorError/cancelled`` in the next tick. Does nothing if the attempt is
+    /// over already.
     package func cancel() {
         guard let completion = completion.take() else { return }
         letGo()
@@ -83,7 +83,7 @@ package final class Connector: PollTarget {
         current = address
     }
 
-    /// A socket on its way to an address, watched; nil, or what failed.
+    /// Begins to connect a socket to an address, and watches it. Returns nil, or the call that failed.
     private func begin(_ address: SocketAddress) -> SystemFailure? {
         let raw = loop.syscalls.socket(address.family)
         guard raw >= 0 else { return SystemFailure(.socket, -raw) }
@@ -115,7 +115,7 @@ package final class Connector: PollTarget {
         current = nil
         if let timer = shareTimer.take() { loop.cancel(timer) }
         loop.unregister(self)
-        // In a tick of its own: a row of addresses that refuse at once is not one deep call.
+        // In a separate tick: a series of addresses that refuse at once must not become one deep call.
         loop.executeNextTick { self.tryNext() }
     }
 

@@ -1,20 +1,19 @@
 import CLinux
 import Dispatch
 
-/// The poller over an epoll descriptor of the loop's own, which is itself watched by one Dispatch source.
+/// The poller over an epoll descriptor of its loop. One Dispatch source watches that descriptor.
 @safe final class EpollPoller: Poller {
-    /// The events of one tick: at 2 µs an event a tick of half a millisecond, after which what was written leaves.
+    /// The events of one tick: at 2 µs an event, half a millisecond. After it the written bytes leave.
     static let maximumEventsPerTick = 256
-    /// The ticks of one wake, before mailboxes and other work queued on the loop get their turn. Polling once more
-    /// costs one system call, being woken again by Dispatch about eight, so a loop polls until nothing is ready, but
-    /// not for ever.
+    /// The ticks of one wake, before mailboxes and other work queued on the loop run. Another poll costs one system call; being
+    /// woken again by Dispatch costs about eight. So a loop polls until nothing is ready, up to this limit.
     static let maximumTicksPerWake = 4
 
     private let syscalls: Syscalls
     private let epoll: Int32
     private var source: DispatchSourceRead?
     private var stopped: () -> Void = {}
-    /// The events that were taken from the kernel and not delivered yet: from `next` to before `count`.
+    /// The events that the kernel has reported and that are not delivered yet: from `next` to before `count`.
     private var next = 0
     private var count = 0
     private let tokens: UnsafeMutablePointer<UInt64>
@@ -39,7 +38,7 @@ import Dispatch
         let source = DispatchSource.makeReadSource(fileDescriptor: epoll, queue: loop.queue)
         let epoll = epoll
         source.setEventHandler { self.drain(loop) }
-        // Dispatch asks that a descriptor stays open until its source has been cancelled.
+        // Dispatch requires that a descriptor stays open until its source has been cancelled.
         source.setCancelHandler {
             _ = FileDescriptor(owning: epoll)
             self.stopped()
@@ -62,8 +61,8 @@ import Dispatch
         }
     }
 
-    /// Delivers events until the turn's time is over. Those that are left are still ready, so that the loop is woken
-    /// again; they come first then, or the last of a batch might never have a turn.
+    /// Delivers events until the turn's time is over. The events that are left are still ready, so the loop is woken again.
+    /// Then they come first; otherwise the last of a batch might never be delivered.
     private func deliver(_ loop: EventLoop, until end: UInt64) {
         var delivered = 0
         while next < count {
@@ -83,14 +82,14 @@ import Dispatch
     override func change(
         _ descriptor: Int32, from old: PollEvents, to new: PollEvents, token: UInt64
     ) -> SystemFailure? {
-        // epoll reports errors and hang-ups even when asked for nothing, again and again: a stream that is paused would
-        // spin. So with no interest the descriptor leaves the set.
+        // epoll reports errors and hang-ups even without any interest, again and again: a paused stream would cause a busy
+        // loop. So without interest the descriptor leaves the set.
         let operation = old.isEmpty ? LINUX_EPOLL_ADD : new.isEmpty ? LINUX_EPOLL_REMOVE : LINUX_EPOLL_MODIFY
         return old == new ? nil : control(operation, descriptor, new, token)
     }
 
     override func remove(_ descriptor: consuming FileDescriptor, _ interest: PollEvents, token: UInt64) {
-        // Closing alone would not do for a descriptor that has a duplicate: epoll watches the open file.
+        // Closing is not enough for a descriptor that has a duplicate: epoll watches the open file.
         if !interest.isEmpty { _ = control(LINUX_EPOLL_REMOVE, descriptor.raw, [], token) }
     }
 

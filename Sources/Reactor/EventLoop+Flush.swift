@@ -1,20 +1,20 @@
 import CLinux
 
-/// The end of a tick: every stream that was written to makes one send.
+/// The end of a tick: every stream with new bytes makes one send.
 ///
-/// An event of an account with ten thousand clients is ten thousand sends, 5 µs and more each, and nobody else should
-/// wait for all of them. So a tick flushes for a time that is bounded. What was written to in this tick comes first,
-/// what is left goes on in the next ticks, each time for half as long at least; and what a stream is given meanwhile
-/// leaves with the rest in one call.
+/// An event of an account with ten thousand clients is ten thousand sends of 5 µs and more each. Other work must not wait
+/// for all of them, so the time that a tick flushes is limited. Streams written to in this tick come first. The rest
+/// continues in the next ticks, each time for at least half as long. Bytes that a stream is given meanwhile leave with
+/// the rest in one call.
 extension EventLoop {
     /// How often a flush may make new work for itself (a stream that drained writes more) before the tick ends and
-    /// others get their turn; what is left goes on in the next tick.
+    /// others get their turn. The rest continues in the next tick.
     static let maximumFlushRounds = 4
-    /// How long a tick flushes what was written to in it. The clock is read after each stream: a send costs 200 times as much,
-    /// and a step of a TLS handshake up to half a millisecond.
+    /// How long a tick flushes the streams written to in it. The clock is read after each stream: a send costs 200 times as
+    /// much, and a step of a TLS handshake up to half a millisecond.
     static let flushMicroseconds: UInt64 = 1_500
 
-    /// Puts a target on the list of those that get ``PollTarget/tickEnds()`` at the end of this tick.
+    /// Adds a target to the list of those that get ``PollTarget/tickEnds()`` at the end of this tick.
     @inline(__always)
     func markDirty(_ target: PollTarget) {
         assertOnLoop()
@@ -28,7 +28,7 @@ extension EventLoop {
         graveyard.append(target)
     }
 
-    /// Flushes what was written to in this tick. Twice a tick.
+    /// Flushes the streams written to in this tick. Runs twice a tick.
     func flush() {
         var rounds = 0
         while !dirty.isEmpty || !removed.isEmpty {
@@ -44,7 +44,7 @@ extension EventLoop {
         }
     }
 
-    /// Returns how many of `flushing` had their turn before the tick had flushed long enough.
+    /// Returns how many of `flushing` had their turn before the time of the flush was over.
     private func flushInTime() -> Int {
         if flushEnd == 0 {
             flushedAt = linux_monotonic_microseconds()
@@ -53,14 +53,14 @@ extension EventLoop {
         for (index, target) in flushing.enumerated() {
             target.isDirty = false
             target.tickEnds()
-            // A loop that ends owes all of it before it is gone.
+            // A loop that stops must send all of it before it ends.
             flushedAt = linux_monotonic_microseconds()
             if !isStopped, flushedAt >= flushEnd { return index + 1 }
         }
         return flushing.count
     }
 
-    /// Goes on with what earlier ticks have left. Once a tick.
+    /// Continues with the targets that earlier ticks have left. Runs once a tick.
     func flushLeft() {
         guard nextLeft < left.count else { return }
         flushedAt = linux_monotonic_microseconds()
@@ -84,14 +84,14 @@ extension EventLoop {
     }
 }
 
-/// What a loop did since its start: plain numbers, touched on the loop alone.
+/// What a loop did since its start: plain numbers that only the loop uses.
 package struct LoopWork: Sendable {
-    /// Taken by the kernel, and taken from it; with TLS as it goes over the wire.
+    /// Bytes that the kernel accepted from us, and that we read from it. With TLS, the encrypted bytes.
     package internal(set) var sentBytes: UInt64 = 0
     package internal(set) var receivedBytes: UInt64 = 0
     /// System calls that sent something.
     package internal(set) var sends: UInt64 = 0
-    /// Between the beginnings and the ends of its ticks.
+    /// Time between the beginnings and the ends of its ticks.
     package internal(set) var busyMicroseconds: UInt64 = 0
 
     package init() {}

@@ -1,32 +1,32 @@
 import CLinux
 import Dispatch
 
-/// One serial queue with its own poller, timers and buffers; everything that lives on a loop is touched there alone.
+/// One serial queue with its own poller, timers and buffers. Everything that belongs to a loop is used only on its queue.
 ///
-/// There are three ways in: ``execute(_:)`` for the rare, a ``Mailbox`` for what comes often, and the poller. Each of
+/// Work reaches the loop through ``execute(_:)`` (rare work), a ``Mailbox`` (frequent work) and the poller. Each of
 /// them runs as a tick:
 ///
-///     what came (events, messages, work) → flush: every stream written to makes one send → timers that are due → flush
+///     input (events, messages, work) → flush: every stream written to makes one send → timers that are due → flush
 ///
-/// in which each step has its time, and what is left goes on in the next tick; so that whatever gathers for a stream
-/// within a tick leaves in one system call, and nothing waits when there is little to do. A loop lives until
-/// ``stop()``: the poller's source holds it.
+/// Each step has a time limit, and the rest continues in the next tick. So all bytes that gather for a stream within a
+/// tick leave in one system call, and nothing waits when there is little to do. A loop lives until ``stop()``: the
+/// poller's source holds it.
 // SAFETY: everything but the lets is read and written on `queue` alone, and the queue is serial. `execute`, `stop` and
 // what Mailbox calls from other threads touch only lets; every other entry point asserts that it runs on the queue.
 @safe package final class EventLoop: @unchecked Sendable {
-    /// What a stream reads into: one read takes as much as the kernel usually has, and it stays in the second-level
-    /// cache. One per loop, so that an idle stream owns no buffer.
+    /// The size of the buffer that streams read into. One read returns as much as the kernel usually has, and the buffer stays
+    /// in the second-level cache. There is one for each loop, so that an idle stream owns no buffer.
     package static let receiveBufferBytes = 64 * 1024
 
-    /// How long one turn serves events, timers or what was put off, before others get theirs. A token's signature costs
-    /// 0.1 ms to check, so the number of events alone does not bound a turn. With what is sent, the timers that are due and
-    /// what earlier ticks have left, a tick takes about 5 ms at most: 2 + 1.5 + 1 + 0.75. With 1.5 ms a delivery to many
-    /// accounts cost a fifth more, since less leaves in one call, and nobody waited less.
+    /// How long one turn handles events, timers or deferred work. A token's signature costs 0.1 ms to check, so the number of
+    /// events alone does not limit a turn. With the sends, the due timers and the rest of earlier ticks, a tick lasts about
+    /// 5 ms at most: 2 + 1.5 + 1 + 0.75. With 1.5 ms, a delivery to many accounts cost a fifth more, because less left in
+    /// one call, and no client waited less.
     static let turnMicroseconds: UInt64 = 2_000
-    /// Events or timers between two readings of the clock, which cost 25 ns each. Messages and what was put off may be long:
+    /// Events or timers between two readings of the clock, which cost 25 ns each. Messages and deferred work may be long, so
     /// the clock is read after each of them.
     static let eventsPerClockReading = 4
-    /// How long one piece of work that goes on in slices keeps a tick, timers among them.
+    /// How long one piece of sliced work, timers included, may run in a tick.
     package static let sliceMicroseconds: UInt64 = 1_000
 
     package let label: String
@@ -37,45 +37,45 @@ import Dispatch
 
     /// Monotonic time in milliseconds, read once at the start of a tick.
     package private(set) var now: UInt64
-    /// Monotonic time in microseconds, read now: for what is measured rather than scheduled. From any thread; 25 ns.
+    /// Monotonic time in microseconds, read now, for measurements rather than deadlines. From any thread; 25 ns.
     package static var microseconds: UInt64 { linux_monotonic_microseconds() }
-    /// The last reading of the clock in this tick's flush, or its beginning; monotonic, in microseconds. What leaves in the
-    /// flush leaves then, and nobody has to read the clock for it again.
+    /// The last reading of the clock in this tick's flush, or the beginning of the tick; monotonic, in microseconds. It is the
+    /// time at which the bytes of the flush leave, so no code has to read the clock for it again.
     package internal(set) var flushedAt: UInt64 = 0
-    /// What went over the sockets of this loop, and how long it was at work, since the start.
+    /// The bytes on the sockets of this loop, and how long it was busy, since the start.
     package internal(set) var work = LoopWork()
-    /// Counts the ticks: whoever may do only so much in a tick remembers the number.
+    /// Counts the ticks. Code that limits its work per tick remembers this number.
     package private(set) var tickNumber: UInt64 = 0
     package private(set) var isStopped = false
 
     /// Valid within one callback: the next read of any stream overwrites it.
     let receiveBuffer: UnsafeMutableRawBufferPointer
-    /// As large as the receive buffer and free for whoever runs on the loop, within one call: transforms put their
-    /// result here.
+    /// As large as the receive buffer. Any code on the loop may use it within one call: transforms write their result
+    /// here.
     package let scratchBuffer: UnsafeMutableRawBufferPointer
 
     var registrations = Registrations()
-    // What EventLoop+Flush.swift goes by.
+    // The state of EventLoop+Flush.swift.
     /// Targets whose ``PollTarget/tickEnds()`` is due at the next flush.
     var dirty: [PollTarget] = []
-    /// Takes turns with `dirty`, so that neither allocates; empty between two flushes.
+    /// Used in alternation with `dirty`, so that neither allocates; empty between two flushes.
     var flushing: [PollTarget] = []
-    /// Targets of earlier ticks, for which there was no time; what stands before `nextLeft` has had its turn.
+    /// Targets of earlier ticks that there was no time for; those before `nextLeft` have had their turn.
     var left: [PollTarget] = []
     var nextLeft = 0
-    /// When this tick has flushed long enough, monotonic, in microseconds; 0 before the first reading of the clock.
+    /// When the flush of this tick must end, monotonic, in microseconds; 0 before the first reading of the clock.
     var flushEnd: UInt64 = 0
     /// Targets that were unregistered, and whose ``PollTarget/wasRemoved()`` is due.
     var removed: [PollTarget] = []
-    /// Targets that were unregistered in this tick: held, since a callback further up the stack may run on one of them.
+    /// Targets that were unregistered in this tick. They are held, since a callback further up the stack may run on one of them.
     var graveyard: [PollTarget] = []
-    /// What was put off; what stands before `nextDeferred` has run.
+    /// Deferred work; the items before `nextDeferred` have run.
     private var deferred: [() -> Void] = []
     private var nextDeferred = 0
-    /// Whether a wake by the loop itself is in its queue. One is enough: everything that is put off waits for it.
+    /// Whether a wake by the loop itself is in its queue. One is enough: all deferred work waits for it.
     private var hasWakeInLine = false
 
-    // What EventLoop+Timers.swift goes by.
+    // The state of EventLoop+Timers.swift.
     var wheel: TimerWheel<TimerCall>
     /// The deadline that the timer source is set to, in the time of ``now``.
     var armedFor: UInt64?
@@ -84,7 +84,7 @@ import Dispatch
     private var holding = 2
     private var whenStopped: [@Sendable () -> Void] = []
 
-    /// Makes a loop and starts it.
+    /// Creates a loop and starts it.
     ///
     /// - Throws: ``ReactorError/system(_:)`` if there is no descriptor left for the poller.
     package init(
@@ -106,7 +106,7 @@ import Dispatch
             self.armedFor = nil
             self.tick {}
         }
-        // Holds the loop, as the poller does, until it is stopped.
+        // Holds the loop, like the poller, until the loop is stopped.
         timerSource.setCancelHandler { self.hasLetGo() }
         timerSource.activate()
         try poller.start(self)
@@ -117,30 +117,30 @@ import Dispatch
         unsafe scratchBuffer.deallocate()
     }
 
-    // MARK: Ways in
+    // MARK: Entry points
 
-    /// Runs work on the loop, as a tick of its own, after what is queued already. From any thread; it allocates, so it
-    /// is for the rare. After ``stop()`` it still runs, so that what is owed can be released.
+    /// Runs work on the loop, as a separate tick, after everything already queued. From any thread. It allocates, so use it
+    /// for rare work. After ``stop()`` it still runs, so that resources can be released.
     package func execute(_ work: sending @escaping () -> Void) {
         let parcel = Parcel(work)
         queue.async { self.tick(parcel.work) }
     }
 
-    /// Runs work in a later tick, when everything that stands in line by now has had its turn: for what lives on the
-    /// loop and goes on in slices.
+    /// Runs work in a later tick, after everything that is waiting now: for objects of the loop that do their work in
+    /// slices.
     package func executeNextTick(_ work: @escaping () -> Void) {
         assertOnLoop()
         deferred.append(work)
         wakeAgain()
     }
 
-    /// Does one slice of work that may be long: calls `step` until it answers that nothing is left, or the slice is over.
-    /// Returns whether something is left, for which the caller asks for a later tick.
+    /// Does one slice of work that may be long: calls `step` until it reports that nothing is left, or the time is over.
+    /// Returns whether something is left; then the caller schedules a later tick.
     package func runSlice(_ step: () -> Bool) -> Bool {
         assertOnLoop()
         let end = linux_monotonic_microseconds() + Self.sliceMicroseconds
         while step() {
-            // A loop that ends owes all of it before it is gone.
+            // A loop that stops must do all of it before it ends.
             if !isStopped, linux_monotonic_microseconds() >= end { return true }
         }
         return false
@@ -149,7 +149,7 @@ import Dispatch
     /// Stops the program, in every build, unless it runs on this loop.
     package func preconditionOnLoop() { dispatchPrecondition(condition: .onQueue(queue)) }
 
-    /// As ``preconditionOnLoop()``, in debug builds only: for the data path.
+    /// Like ``preconditionOnLoop()``, but in debug builds only: for the data path.
     @inline(__always)
     package func assertOnLoop() {
         assert(
@@ -161,7 +161,7 @@ import Dispatch
 
     // MARK: The tick
 
-    /// Everything that happens on a loop happens inside this.
+    /// Everything on a loop runs inside this method.
     func tick(_ body: () -> Void) {
         let began = linux_monotonic_microseconds()
         now = began / 1000
@@ -173,13 +173,13 @@ import Dispatch
         fireTimers()
         flushLeft()
         armTimer()
-        // Only now: a callback further up the stack may still run on one of them.
+        // Not earlier: a callback further up the stack may still run on one of them.
         graveyard.removeAll(keepingCapacity: true)
         work.busyMicroseconds += linux_monotonic_microseconds() - began
     }
 
-    /// Asks for another tick, behind what is queued already. At most one such wake stands in line: if each wake of
-    /// another kind could add one, a storm would put a hundred of them before everybody else.
+    /// Requests another tick, after everything already queued. At most one such wake is in the queue. If each wake of another
+    /// kind could add one, a storm would queue a hundred of them before all other work.
     func wakeAgain() {
         guard !hasWakeInLine else { return }
         hasWakeInLine = true
@@ -189,8 +189,8 @@ import Dispatch
         }
     }
 
-    /// Runs what was put off before, as long as a turn lasts: thousands of clients whose bytes go on in slices have one
-    /// each in line. What is left comes first in the next wake, and what is put off meanwhile behind it.
+    /// Runs deferred work for the time of one turn: each of thousands of clients may have a slice waiting. The rest comes
+    /// first in the next wake; work that is deferred meanwhile comes after it.
     private func goOn() {
         let last = deferred.count
         let end = linux_monotonic_microseconds() + Self.turnMicroseconds
@@ -198,14 +198,14 @@ import Dispatch
             let work = deferred[nextDeferred]
             nextDeferred += 1
             work()
-            // A loop that ends owes all of it before it is gone.
+            // A loop that stops must run all of it before it ends.
             if !isStopped, linux_monotonic_microseconds() >= end { break }
         }
         if nextDeferred < last { wakeAgain() }
         if nextDeferred == deferred.count {
             (deferred, nextDeferred) = ([], 0)
         } else if nextDeferred > deferred.count / 2 {
-            // What has run is given back before it is most of the list.
+            // The items that have run are removed before they are most of the list.
             deferred.removeFirst(nextDeferred)
             nextDeferred = 0
         }
@@ -213,12 +213,12 @@ import Dispatch
 
     // MARK: The end
 
-    /// Ends the loop: streams, listeners and watches on it are closed, timers dropped, and the poller let go.
+    /// Ends the loop: closes its streams, listeners and watches, drops the timers, and releases the poller.
     ///
-    /// From any thread; it happens behind what is queued already. Streams end with ``StreamEnd/loopStopped``.
+    /// From any thread. It happens after everything already queued. Streams end with ``StreamEnd/loopStopped``.
     ///
-    /// - Parameter done: called on the loop's queue when the poller and the timers have let go and what was put off has
-    ///   run: from then on the loop does nothing by itself, and the process may end.
+    /// - Parameter done: called on the loop's queue after the poller and the timers have released the loop and the deferred
+    ///   work has run. From then on the loop does nothing by itself, and the process may end.
     package func stop(_ done: @escaping @Sendable () -> Void = {}) {
         queue.async {
             self.whenStopped.append(done)
@@ -242,7 +242,7 @@ import Dispatch
         guard holding == 0 else { return }
         let waiting = whenStopped
         whenStopped = []
-        // Behind the wake that may still stand in line.
+        // After the wake that may still be in the queue.
         if !waiting.isEmpty { queue.async { for done in waiting { done() } } }
     }
 }

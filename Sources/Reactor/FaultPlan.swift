@@ -1,12 +1,12 @@
 import CLinux
 import Synchronization
 
-/// A descriptor and the file that it stands for; every socket and pipe has a number of its own.
+/// A descriptor and the file behind it; every socket and pipe has its own number.
 private struct OpenedFile: Equatable {
     let descriptor: Int32
     let node: UInt64
 
-    /// Nil for a descriptor that is closed, and for files that all share a number (/dev/null, epoll).
+    /// Nil for a closed descriptor, and for files that all share one number (/dev/null, epoll).
     init?(_ descriptor: Int32) {
         var node: UInt64 = 0
         guard unsafe linux_socket_number(descriptor, &node) == 1 else { return nil }
@@ -15,7 +15,7 @@ private struct OpenedFile: Equatable {
     }
 }
 
-/// Lets a test make system calls fail, and remembers which descriptors came out of them.
+/// Lets a test make system calls fail, and remembers which descriptors those calls opened.
 ///
 /// A plan fails the n-th call of the kinds it names, for n = 1, 2, 3 … until a scenario no longer makes an n-th call.
 package final class FaultPlan: Sendable {
@@ -31,22 +31,22 @@ package final class FaultPlan: Sendable {
     private let code: Int32
     private let state: Mutex<State>
 
-    /// Fails the calls from the `nth` (counted from 1) of `kinds` on, `repeats` of them, with errno `code`. With
-    /// `nth` 0 nothing fails, and calls are only counted.
+    /// Fails `repeats` calls of `kinds` with errno `code`, beginning with the `nth` (counted from 1). With `nth` 0 nothing
+    /// fails, and calls are only counted.
     package init(failing kinds: Set<SystemCall> = [], nth: Int = 0, code: Int32 = 0, repeats: Int = 1) {
         self.kinds = kinds
         self.code = code
         self.state = Mutex(State(countdown: nth, repeats: repeats))
     }
 
-    /// Did a call fail because of this plan?
+    /// Whether a call failed because of this plan.
     package var hasStruck: Bool { state.withLock { $0.struck } }
 
     /// How many calls of a kind were made, the failed ones included.
     package func count(of call: SystemCall) -> Int { state.withLock { $0.made[call] ?? 0 } }
 
-    /// The descriptors that calls under this plan have opened and that are still open. Recognised by the file behind
-    /// the number, since others in the process open and close too.
+    /// The descriptors that calls under this plan have opened and that are still open. They are identified by the file behind
+    /// the number, because other code in the process opens and closes descriptors too.
     package var leakedDescriptors: [Int32] {
         state.withLock { $0.opened.filter { OpenedFile($0.descriptor) == $0 }.map(\.descriptor) }
     }
@@ -56,7 +56,7 @@ package final class FaultPlan: Sendable {
         state.withLock { $0.opened.append(file) }
     }
 
-    /// Nil lets the call through; otherwise the errno it fails with.
+    /// Nil lets the call proceed; otherwise the errno with which it fails.
     func next(_ call: SystemCall) -> Int32? {
         state.withLock { state in
             state.made[call, default: 0] += 1

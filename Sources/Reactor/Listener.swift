@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What went wrong with accepting; reported at most once in ``Listener/troubleIntervalMilliseconds``.
+/// A failure to accept; reported at most once in ``Listener/troubleIntervalMilliseconds``.
 package struct AcceptTrouble: Equatable, Sendable {
     package let address: SocketAddress
     /// `EMFILE`: this process has no descriptor left (`ulimit -n`); `ENFILE`: the machine; `ENOBUFS`, `ENOMEM`: the
@@ -13,19 +13,19 @@ package struct AcceptTrouble: Equatable, Sendable {
 
 /// Accepts connections on a loop. Confined to it.
 package final class Listener: PollTarget {
-    /// The accepts of one tick, which end with a slice of the loop's time too: at 5 to 10 µs each, and as much again for what
-    /// is made of a connection, well below a millisecond, after which those who are connected have their turn. A session of
-    /// TLS takes longer to make.
+    /// The accepts of one tick; the loop's time slice ends them too. Each costs 5 to 10 µs, and as much again for the objects
+    /// of a connection: well below a millisecond in all. Then the connected clients have their turn. A TLS session needs
+    /// longer.
     package static let maximumAcceptsPerTick = 32
-    /// How long accepting rests when not even the spare descriptor helps. Meanwhile the kernel keeps connections.
+    /// How long accepting pauses when even the spare descriptor does not help. Meanwhile the kernel keeps connections.
     static let pauseMilliseconds: UInt64 = 100
     package static let troubleIntervalMilliseconds: UInt64 = 10_000
 
-    /// A connection and where it comes from. Non-blocking, closed on exec, TCP_NODELAY set.
+    /// A connection and the address of its peer. Non-blocking, closed on exec, TCP_NODELAY set.
     package typealias Accept = (consuming FileDescriptor, SocketAddress) -> Void
 
     package let address: SocketAddress
-    /// For Unix sockets: goes, and removes the file, when the listener closes.
+    /// For Unix sockets: is released, and removes the file, when the listener closes.
     private var file: UnixSocketFile?
     private let handout: DescriptorHandout?
     private let seat: Int
@@ -34,7 +34,7 @@ package final class Listener: PollTarget {
     private let trouble: (AcceptTrouble) -> Void
     /// A connection whose descriptor has a greater number is refused.
     private let highestDescriptor: Int32
-    /// Joined while this accepts.
+    /// This listener is a member while it accepts.
     private let spares: SpareDescriptors
     private var holdsSpare = false
     private var box: Mailbox<DescriptorHandout.Parcel>?
@@ -44,12 +44,12 @@ package final class Listener: PollTarget {
     /// Begins to accept. Only on the loop.
     ///
     /// - Parameters:
-    ///   - highestDescriptor: the greatest number that a connection's descriptor may have. The kernel gives the smallest that
-    ///     is free: a greater one says that only those are left which the process keeps for itself.
+    ///   - highestDescriptor: the greatest number that a connection's descriptor may have. The kernel gives the smallest free
+    ///     number: a greater one means that only the descriptors are left that the process reserves for itself.
     ///   - accept: gets each connection.
-    ///   - overflow: gets a connection for which there is no descriptor but a spare one, or one that is kept: to answer with one send and
-    ///     close before it returns, for the spare is needed again. By default it is only closed.
-    ///   - trouble: called, seldom, while connections are being refused.
+    ///   - overflow: gets a connection for which there is only a spare or a reserved descriptor. It must send once and close
+    ///     before it returns: the spare is needed again. By default it is only closed.
+    ///   - trouble: called, rarely, while connections are being refused.
     /// - Throws: ``ReactorError/system(_:)`` if the poller refuses, ``ReactorError/cancelled`` if the loop has stopped.
     package init(
         _ socket: ListeningSocket, loop: EventLoop, highestDescriptor: Int32 = .max, accept: @escaping Accept,
@@ -72,8 +72,8 @@ package final class Listener: PollTarget {
             spares.join(loop.syscalls)
             holdsSpare = true
         } else if let handout, seat > 0 {
-            // The listener is held by its mailbox and holds it, until it closes: a connection on its way here is
-            // accepted or closed, never forgotten.
+            // Until it closes, the listener and its mailbox hold each other: a connection sent here is accepted or closed, never
+            // forgotten.
             let box = Mailbox<DescriptorHandout.Parcel>(loop: loop) { parcels in
                 for parcel in parcels { self.accept(FileDescriptor(owning: parcel.raw), parcel.peer) }
             }
@@ -82,8 +82,8 @@ package final class Listener: PollTarget {
         }
     }
 
-    /// Listens on one address with one loop: ``ListeningSocket/open(_:count:settings:syscalls:)`` and
-    /// ``init(_:loop:highestDescriptor:accept:overflow:trouble:)`` in one. Only on the loop.
+    /// Listens on one address with one loop. Combines ``ListeningSocket/open(_:count:settings:syscalls:)`` and
+    /// ``init(_:loop:highestDescriptor:accept:overflow:trouble:)``. Only on the loop.
     package convenience init(
         address: SocketAddress, loop: EventLoop, settings: ListenerSettings = ListenerSettings(),
         highestDescriptor: Int32 = .max,
@@ -104,7 +104,7 @@ package final class Listener: PollTarget {
         }
     }
 
-    /// Returns whether there may be another one.
+    /// Accepts one connection. Returns whether there may be another one.
     private func acceptOne() -> Bool {
         var peer = linux_address()
         let accepted = loop.syscalls.accept(raw, peer: &peer)
@@ -126,7 +126,7 @@ package final class Listener: PollTarget {
 
     // MARK: Trouble
 
-    /// Deals with an accept that failed; false when accepting must rest.
+    /// Handles a failed accept. Returns false when accepting must pause.
     private func carryOn(after failure: SystemFailure) -> Bool {
         switch failure.code {
         case EMFILE, ENFILE:
@@ -135,8 +135,8 @@ package final class Listener: PollTarget {
             report(failure)
         case ECONNABORTED, EPROTO, EPERM, ETIMEDOUT, ENETDOWN, ENETUNREACH, EHOSTDOWN, EHOSTUNREACH, ENOPROTOOPT,
             EOPNOTSUPP, ENONET:
-            // accept(2): what broke a connection before it was accepted is reported here. The next one may be fine; the
-            // bound on accepts holds for these too.
+            // accept(2): an error that broke a connection before it was accepted is reported here. The next connection may be
+            // fine. The limit on accepts counts these failures too.
             return true
         default:
             report(failure)
@@ -145,8 +145,8 @@ package final class Listener: PollTarget {
         return false
     }
 
-    /// Gives up a spare descriptor for one connection, which would otherwise stand in the queue and make the listener
-    /// ready for ever. False if there is none.
+    /// Uses a spare descriptor for one connection, which would otherwise stay in the queue and keep the listener ready for
+    /// ever. False if there is none.
     private func refuseOne(_ failure: SystemFailure) -> Bool {
         let accepted = spares.lend(loop.syscalls) { () -> Int32 in
             var peer = linux_address()
@@ -164,14 +164,14 @@ package final class Listener: PollTarget {
         overflow(FileDescriptor(owning: accepted), SocketAddress(peer))
     }
 
-    /// Whether an accepted connection was refused because its descriptor is one that another loop had given up.
+    /// Whether an accepted connection was refused because its descriptor is one that another loop had lent.
     private func isReclaimed(_ accepted: Int32, _ peer: linux_address) -> Bool {
         let isRefused = spares.reclaim(loop.syscalls) { refuse(accepted, peer) }
         if isRefused { report(SystemFailure(.accept, EMFILE)) }
         return isRefused
     }
 
-    /// Whether an accepted connection was refused because its descriptor is one of those that are kept.
+    /// Whether an accepted connection was refused because its descriptor is a reserved one.
     private func isKept(_ accepted: Int32, _ peer: linux_address) -> Bool {
         guard accepted > highestDescriptor else { return false }
         refuse(accepted, peer)
@@ -187,8 +187,8 @@ package final class Listener: PollTarget {
         trouble(AcceptTrouble(address: address, failure: failure, refusedConnections: count))
     }
 
-    /// Leaves connections to the kernel for a while: the poller would report them again at once, and nothing could be
-    /// done about it.
+    /// Leaves connections to the kernel for a while. Otherwise the poller would report them again at once, and they could
+    /// not be accepted.
     private func pause() {
         guard isRegistered else { return }
         _ = loop.setInterest(self, [])
@@ -206,8 +206,8 @@ package final class Listener: PollTarget {
 
     // MARK: The end
 
-    /// Accepts what stands in the queue by now, in slices, and closes; `done` is called then. What comes meanwhile may be
-    /// accepted too, but not more of it than the queue holds, so that the end depends on nobody.
+    /// Accepts the connections that are in the queue now, in slices, and closes; then calls `done`. It may also accept new ones,
+    /// but not more than the queue holds, so that no client can delay the end.
     package func closeAfterQueue(_ done: @escaping () -> Void) {
         loop.assertOnLoop()
         acceptRest(ListenerSettings.queueLimit, done)
@@ -221,14 +221,14 @@ package final class Listener: PollTarget {
             return true
         }
         if isMore { return loop.executeNextTick { self.acceptRest(left, done) } }
-        // Those that another loop has accepted for this one.
+        // The connections that another loop has accepted for this one.
         handout?.leave(seat)
         for parcel in box.take()?.close() ?? [] { accept(FileDescriptor(owning: parcel.raw), parcel.peer) }
         close()
         done()
     }
 
-    /// Stops accepting; what the kernel keeps ready is reset. The file of a Unix socket is removed.
+    /// Stops accepting. The connections that the kernel keeps ready are reset. The file of a Unix socket is removed.
     package func close() {
         loop.assertOnLoop()
         handout?.leave(seat)

@@ -2,35 +2,35 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// What a listener wants of its socket.
+/// The options that a listener sets on its socket.
 package struct ListenerSettings: Sendable {
-    /// Connections that the kernel keeps ready for accept. A storm after a deploy comes faster than a loop with TLS
-    /// takes it; the kernel cuts this to `net.core.somaxconn`, which is 4096 too.
+    /// Connections that the kernel keeps ready for accept. A storm after a deploy arrives faster than a loop with TLS
+    /// accepts it. The kernel limits this to `net.core.somaxconn`, which is 4096 too.
     package var backlog: Int32 = 4096
-    /// The most that a queue holds: the kernel lets one more in than it was told.
+    /// The most that a queue holds: the kernel accepts one more than its backlog.
     static let queueLimit = 4097
-    /// Idle time after which the kernel asks whether the peer is still there, so that peers that vanished are not kept for
-    /// ever. Seldom enough for a phone's battery. Nil asks never. tcp(7): ``userTimeoutSeconds`` says how long it waits.
+    /// Idle time after which the kernel checks whether the peer is still there, so that vanished peers are not kept for ever.
+    /// Rare enough for a phone's battery. Nil means never. ``userTimeoutSeconds`` is how long the kernel waits (tcp(7)).
     package var keepAliveIdleSeconds: Int32? = 300
-    /// A peer that acknowledges nothing of what it was given for so long is gone (RFC 5482). Without it the kernel repeats
-    /// itself for a quarter of an hour. Nil leaves it at that.
+    /// A peer that acknowledges no data for this long is gone (RFC 5482). Without the option the kernel retransmits for a
+    /// quarter of an hour. Nil leaves it so.
     package var userTimeoutSeconds: Int32? = 60
 
     package init() {}
 }
 
-/// A socket that listens, made before there is a loop to accept on it: so that a program can say what is wrong with an
-/// address before it does anything else. A ``Listener`` accepts on it.
+/// A socket that listens. It is created before there is a loop to accept on it, so that a program can report a bad address
+/// before it does anything else. A ``Listener`` accepts on it.
 package final class ListeningSocket: Sendable {
-    /// Where it listens; with the port that the kernel chose for port 0.
+    /// The address where it listens, with the port that the kernel chose for port 0.
     package let address: SocketAddress
     private let held: Mutex<FileDescriptor?>
-    /// For Unix sockets over several loops, which share one socket.
+    /// For a Unix socket with several loops, which share one socket.
     let handout: DescriptorHandout?
-    /// What this is in the handout: 0 accepts.
+    /// The index of this socket in the handout; 0 accepts.
     let seat: Int
     let file: UnixSocketFile?
-    /// Shared by all sockets of the address.
+    /// All sockets of the address share them.
     let spares: SpareDescriptors
 
     private init(
@@ -45,24 +45,24 @@ package final class ListeningSocket: Sendable {
         self.seat = seat
     }
 
-    /// Gives the descriptor to the listener, which closes it. Nil for the further seats of a Unix socket, and the
-    /// second time.
+    /// Gives the descriptor to the listener, which closes it. Nil for the further seats of a Unix socket, and for the
+    /// second call.
     func takeDescriptor() -> FileDescriptor? { held.withLock { $0.take() } }
 
     /// Listens on an address with `count` sockets, one for each loop. Port 0 is the same port for all of them.
     ///
-    /// TCP: the kernel spreads connections over sockets with SO_REUSEPORT; but the option would also let a second
-    /// gateway of the same user join, and take half of the connections. So the first socket is bound *and listens*
-    /// without the option, which the kernel refuses while anybody listens there, whatever options they set, and of two
-    /// who try at once it lets one through. Only then is the option set, which opens the group to the other sockets.
-    /// A probe that is closed again before the real bind would leave a gap for both to pass.
+    /// TCP: the kernel spreads connections over sockets with SO_REUSEPORT. But with that option, a second gateway of the same
+    /// user could join and get half of the connections. So the first socket is bound *and listens* without the option. The
+    /// kernel refuses that while any socket listens there, whatever its options; of two simultaneous attempts one succeeds.
+    /// Only then the option is set, so that the other sockets may join. A probe that closes before the real bind would
+    /// leave a gap in which both attempts succeed.
     ///
-    /// Unix: there is no such spreading. One socket listens, and what it accepts is handed round the loops in turn: a
-    /// descriptor in several epoll sets wakes mostly the same one, and connections live long.
+    /// Unix: the kernel does not spread connections. One socket listens, and its connections go to the loops in turn.
+    /// A descriptor in several epoll sets mostly wakes the same one, and connections live long.
     ///
     /// - Throws: ``ReactorError/addressInUse(_:)``, ``ReactorError/addressNotLocal(_:)``,
     ///   ``ReactorError/permissionDenied(_:)``, ``ReactorError/notASocket(_:)`` or ``ReactorError/system(_:)``;
-    ///   nothing is left behind then.
+    ///   nothing stays open then.
     package static func open(
         _ address: SocketAddress, count: Int = 1, settings: ListenerSettings = ListenerSettings(),
         syscalls: Syscalls = .real
@@ -90,7 +90,7 @@ package final class ListeningSocket: Sendable {
         let descriptor: FileDescriptor
     }
 
-    /// The first socket of an address, alone there. `:PORT` falls back to IPv4 where the kernel has no IPv6.
+    /// The first socket of an address, which is alone there. `:PORT` falls back to IPv4 where the kernel has no IPv6.
     private static func claim(
         _ address: SocketAddress, _ settings: ListenerSettings, _ syscalls: Syscalls
     ) throws(ReactorError) -> Claim {
@@ -117,15 +117,15 @@ package final class ListeningSocket: Sendable {
         return Claim(address: address.withPort(raw.port), descriptor: descriptor)
     }
 
-    /// A socket with the options that its connections inherit: one system call at start instead of one each.
+    /// A socket with the options that its connections inherit: one system call at start instead of one for each connection.
     private static func make(
         _ address: SocketAddress, _ settings: ListenerSettings, _ syscalls: Syscalls
     ) throws(ReactorError) -> FileDescriptor {
         let raw = syscalls.socket(address.family)
         guard raw >= 0 else { throw .system(SystemFailure(.socket, -raw)) }
         let descriptor = FileDescriptor(owning: raw)
-        // Without it, connections of an earlier run in TIME_WAIT keep a restart from binding for a minute. It does not
-        // let two listen.
+        // Without it, connections of an earlier run in TIME_WAIT block the bind of a restart for a minute. It does not allow
+        // two sockets to listen.
         try set(LINUX_OPTION_REUSE_ADDRESS, 1, raw, syscalls)
         switch address {
         case .ipv6: try set(LINUX_OPTION_V6_ONLY, 1, raw, syscalls)
@@ -137,7 +137,7 @@ package final class ListeningSocket: Sendable {
         if let idle = settings.keepAliveIdleSeconds {
             try set(LINUX_OPTION_KEEP_ALIVE, 1, raw, syscalls)
             try set(LINUX_OPTION_KEEP_ALIVE_IDLE, idle, raw, syscalls)
-            // The second question comes no earlier than the peer counts as gone.
+            // The second probe comes no earlier than the time at which the peer counts as gone.
             try set(LINUX_OPTION_KEEP_ALIVE_INTERVAL, settings.userTimeoutSeconds ?? 30, raw, syscalls)
             try set(LINUX_OPTION_KEEP_ALIVE_COUNT, 4, raw, syscalls)
         }
@@ -180,8 +180,8 @@ package final class ListeningSocket: Sendable {
         return try openUnix(address, path, count, settings, syscalls, within: lock)
     }
 
-    /// With the directory locked until we listen: another gateway that starts at the same moment would find our file,
-    /// bound and not yet listening, dead, and replace it.
+    /// Keeps the directory locked until we listen. Otherwise another gateway that starts at the same moment would find our file
+    /// bound but not yet listening, would regard it as dead, and replace it.
     private static func openUnix(
         _ address: SocketAddress, _ path: [UInt8], _ count: Int, _ settings: ListenerSettings, _ syscalls: Syscalls,
         within lock: borrowing FileDescriptor?
@@ -201,9 +201,9 @@ package final class ListeningSocket: Sendable {
     }
 }
 
-/// Hands the connections of one Unix socket round the loops that share it.
+/// Distributes the connections of one Unix socket in turn to the loops that share it.
 final class DescriptorHandout: Sendable {
-    /// A connection on its way to another loop. The number is owned by whoever holds the message.
+    /// A connection that is being sent to another loop. The holder of the message owns the number.
     struct Parcel: Sendable {
         let raw: Int32
         let peer: SocketAddress
@@ -218,12 +218,12 @@ final class DescriptorHandout: Sendable {
 
     init(seats: Int) { state = Mutex(State(boxes: Array(repeating: nil, count: seats))) }
 
-    /// A loop that takes its share from now on.
+    /// Adds a loop that receives its share from now on.
     func join(_ seat: Int, _ box: Mailbox<Parcel>) { state.withLock { $0.boxes[seat] = box } }
 
     func leave(_ seat: Int) { state.withLock { $0.boxes[seat] = nil } }
 
-    /// The next in turn. Nil means the one who accepts: seat 0, or nobody else is there.
+    /// The next loop in turn. Nil means the accepting loop: it is seat 0, or there is no other loop.
     func nextBox() -> Mailbox<Parcel>? {
         state.withLock { state in
             for _ in state.boxes.indices {

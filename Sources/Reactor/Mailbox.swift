@@ -2,17 +2,17 @@ import CLinux
 import Dispatch
 import Synchronization
 
-/// The door into a loop for what comes often: an array behind a lock, and a bell that rings only when it was empty.
+/// The entry into a loop for frequent messages: an array behind a lock, and a bell that rings only when it was empty.
 ///
-/// Measured 12 times cheaper than `queue.async` for each item. Messages of one poster arrive in the order they were
-/// posted. What has gathered is handed over at once, as one tick. Nothing posted is ever dropped while the mailbox is
-/// open, because a message lost is an event lost; so the limit is one that posters obey: ``post(_:)`` answers false
-/// from ``backlogLimit`` messages on, and whoever can hold back (a consumer that stops draining its broker) then does.
+/// Measured 12 times cheaper than `queue.async` for each item. Messages of one poster arrive in the order they were posted.
+/// Gathered messages are delivered at once, as one tick. An open mailbox never drops a message, because a lost message is
+/// a lost event. So the posters must obey the limit: ``post(_:)`` returns false from ``backlogLimit`` messages on, and a
+/// poster that can wait (a consumer that stops draining its broker) then does.
 package final class Mailbox<Message: Sendable>: Sendable {
-    /// The backlog from which a poster should hold back: about a second of a busy loop's work.
+    /// The backlog at which a poster should stop posting: about a second of a busy loop's work.
     package static var defaultBacklogLimit: Int { 65_536 }
 
-    /// The room for messages that is kept for the next ones; a burst beyond it gives its memory back.
+    /// The capacity for messages that is kept for the next ones; a burst beyond it releases its memory.
     private static var keptMessages: Int { 4_096 }
 
     private struct Box {
@@ -22,16 +22,16 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     package let backlogLimit: Int
     private let box: Shared
-    /// Nil: nobody is told that something has come.
+    /// Nil: no loop is notified of new messages.
     private let bell: Bell?
 
-    /// What the bell's closure holds: not the mailbox, which would keep itself alive.
+    /// The object that the bell's closure holds. It is not the mailbox, which would keep itself alive.
     private final class Shared: Sendable {
         let box = Mutex(Box())
     }
 
-    /// Makes a mailbox whose messages go to `receive`, on the loop. `receive` may hold what lives on the loop; whatever
-    /// else it holds must be Sendable.
+    /// Creates a mailbox whose messages go to `receive`, on the loop. `receive` may hold objects of the loop; everything else
+    /// that it holds must be Sendable.
     package init(
         loop: EventLoop, backlogLimit: Int = Mailbox.defaultBacklogLimit,
         receive: @escaping ([Message]) -> Void
@@ -40,7 +40,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
         let shared = Shared()
         box = shared
         let source = DispatchSource.makeUserDataAddSource(queue: loop.queue)
-        // Two arrays take turns, so that posting seldom allocates.
+        // Two arrays are used in alternation, so that posting rarely allocates.
         var spare: [Message] = []
         source.setEventHandler {
             var messages: [Message] = []
@@ -55,8 +55,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
         source.activate()
     }
 
-    /// Makes a mailbox whose messages go to `handle` one by one, in their order, as many in a tick as a turn has time
-    /// for: for messages that may cost as much as an event of ten thousand clients. What is left goes on in the next
+    /// Creates a mailbox whose messages go to `handle` one by one, in their order, as many in a tick as a turn has time for.
+    /// It is for messages that may cost as much as an event of ten thousand clients. The rest continues in the next
     /// tick.
     package init(
         inTurnsOn loop: EventLoop, backlogLimit: Int = Mailbox.defaultBacklogLimit,
@@ -68,9 +68,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
         let source = DispatchSource.makeUserDataAddSource(queue: loop.queue)
         var messages: [Message] = []
         var handled = 0
-        // The source and its handler hold each other until the mailbox goes and cancels the source.
+        // The source and its handler hold each other until the mailbox is released and cancels the source.
         source.setEventHandler {
-            // Not before what was taken is handled: what waits in the box counts for the limit.
+            // Not before the removed messages are handled: the messages waiting in the box count for the limit.
             if handled == messages.count {
                 messages.removeAll(keepingCapacity: messages.capacity <= Self.keptMessages)
                 handled = 0
@@ -85,7 +85,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
                     if linux_monotonic_microseconds() >= end { break }
                 }
             }
-            // Who posts into a box that is not empty does not ring.
+            // A poster does not ring when the box is not empty.
             let isMoreInBox = shared.box.withLock { !$0.messages.isEmpty }
             if handled < messages.count || isMoreInBox { source.add(data: 1) }
         }
@@ -93,14 +93,14 @@ package final class Mailbox<Message: Sendable>: Sendable {
         source.activate()
     }
 
-    /// Makes a mailbox without a loop: whoever holds it takes what has come, when it is time.
+    /// Creates a mailbox without a loop. Its holder removes the messages when it wants.
     package init(backlogLimit: Int = Mailbox.defaultBacklogLimit) {
         self.backlogLimit = backlogLimit
         box = Shared()
         bell = nil
     }
 
-    /// Takes what has come to a mailbox without a loop.
+    /// Removes and returns the messages of a mailbox without a loop.
     package func take() -> [Message] {
         precondition(bell == nil, "a mailbox hands over on its loop what comes")
         return box.box.withLock { exchange(&$0.messages, with: []) }
@@ -108,8 +108,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     deinit { bell?.source.cancel() }
 
-    /// Adds a message. From any thread. Answers false when the poster should hold back; the message counts all the
-    /// same.
+    /// Adds a message. From any thread. Returns false when the poster should stop posting; the message is added in that case
+    /// too.
     @discardableResult
     package func post(_ message: Message) -> Bool {
         let (first, belowLimit) = box.box.withLock { box in
@@ -121,7 +121,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
         return belowLimit
     }
 
-    /// Adds messages that arrive together, in one tick. Otherwise as ``post(_:)``.
+    /// Adds messages that arrive together, in one tick. Otherwise like ``post(_:)``.
     @discardableResult
     package func post(contentsOf messages: [Message]) -> Bool {
         guard !messages.isEmpty else { return backlog < backlogLimit }
@@ -135,11 +135,11 @@ package final class Mailbox<Message: Sendable>: Sendable {
         return belowLimit
     }
 
-    /// How many messages wait.
+    /// How many messages are waiting.
     package var backlog: Int { box.box.withLock { $0.messages.count } }
 
-    /// Ends delivery and answers what was still waiting; what is posted later is dropped. From any thread; a tick that
-    /// has taken its messages already finishes with them.
+    /// Ends delivery and returns the messages that were waiting; messages posted later are dropped. From any thread. A tick
+    /// that has already removed its messages finishes them.
     @discardableResult
     package func close() -> [Message] {
         bell?.source.cancel()
@@ -151,7 +151,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// As ``post(_:)``, for what must not be dropped: false if the mailbox is closed.
+    /// Like ``post(_:)``, for messages that must not be dropped: false if the mailbox is closed.
     func deliver(_ message: Message) -> Bool {
         let (first, isClosed) = box.box.withLock { box in
             if !box.isClosed { box.messages.append(message) }
@@ -168,7 +168,7 @@ private struct Bell: @unchecked Sendable {
     let source: DispatchSourceUserDataAdd
 }
 
-/// Carries something that lives on a loop through code that does not: it can be passed anywhere and opened only there.
+/// Carries a value of a loop through code that is not on the loop. It can be passed anywhere and opened only on the loop.
 // SAFETY: `value` is reached only after a check, in every build, that the caller runs on the loop's serial queue.
 package struct LoopBound<Value>: @unchecked Sendable {
     package let loop: EventLoop

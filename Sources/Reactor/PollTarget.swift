@@ -1,29 +1,29 @@
 import Glibc
 
-/// Something that a loop watches by a descriptor: a stream, a listener, a connection attempt. Confined to its loop.
+/// An object whose descriptor a loop watches: a stream, a listener, a connection attempt. Confined to its loop.
 ///
-/// A base class and not a protocol or a closure: an event costs one call through the class's table.
+/// A base class instead of a protocol or a closure: an event costs one call through the class's table.
 package class PollTarget {
     package let loop: EventLoop
     /// The number, for system calls; the loop's table owns the descriptor and closes it at the end.
     final fileprivate(set) var raw: Int32 = -1
     final fileprivate(set) var token = Registrations.noToken
     final fileprivate(set) var interest: PollEvents = []
-    /// Stands in the loop's list of those whose turn comes at the end of the tick.
+    /// Is in the loop's list of targets whose turn comes at the end of the tick.
     final var isDirty = false
 
     init(loop: EventLoop) { self.loop = loop }
 
-    /// What is ready, out of what is asked for. Called by the poller.
+    /// The ready events, limited to the interest. Called by the poller.
     func ready(_ events: PollEvents) {}
 
     /// The end of a tick in which ``EventLoop/markDirty(_:)`` was called.
     func tickEnds() {}
 
-    /// The descriptor has been given back, and everything else of this tick is done.
+    /// The descriptor is closed or released, and everything else of this tick is done.
     func wasRemoved() {}
 
-    /// The loop stops; whoever is still registered gives its descriptor back.
+    /// The loop stops. A target that is still registered releases its descriptor.
     func loopStops() {}
 
     final var isRegistered: Bool { token != Registrations.noToken }
@@ -34,8 +34,8 @@ extension PollTarget: Sendable {}
 
 /// The table of what a loop watches.
 ///
-/// An event carries index and generation of the entry. The generation changes when an entry is given back, so that an
-/// event which was taken from the kernel before a descriptor closed never reaches the descriptor's successor.
+/// An event carries index and generation of the entry. The generation changes when an entry is freed. So an event that the
+/// kernel reported before a descriptor closed never reaches the descriptor's successor.
 struct Registrations {
     /// No entry has it: generations begin at 1.
     static let noToken: UInt64 = 0
@@ -71,7 +71,7 @@ struct Registrations {
     mutating func remove(_ token: UInt64) {
         let index = UInt32(truncatingIfNeeded: token)
         entries[Int(index)].target = nil
-        // Zero is left out, or an entry used 2^32 times would make the token that means none.
+        // Zero is skipped; otherwise an entry used 2^32 times would create the token that means none.
         entries[Int(index)].generation = max(1, entries[Int(index)].generation &+ 1)
         free.append(index)
     }
@@ -96,7 +96,7 @@ extension EventLoop {
         return nil
     }
 
-    /// Changes what a target is watched for. No system call if nothing changes.
+    /// Changes the interest in a target. No system call if nothing changes.
     func setInterest(_ target: PollTarget, _ interest: PollEvents) -> SystemFailure? {
         guard target.isRegistered, target.interest != interest else { return nil }
         let failure = poller.change(target.raw, from: target.interest, to: interest, token: target.token)
@@ -116,10 +116,10 @@ extension EventLoop {
         noteRemoved(target)
     }
 
-    /// Ends the watch and hands the descriptor back, open.
+    /// Ends the watch and returns the descriptor, still open.
     ///
-    /// - Throws: ``ReactorError/system(_:)`` if the poller needs a duplicate for that and there is none left; the
-    ///   descriptor is closed then.
+    /// - Throws: ``ReactorError/system(_:)`` if the poller needs a duplicate and there is no descriptor for it; then the
+    ///   descriptor is closed.
     func reclaim(_ target: PollTarget) throws(ReactorError) -> FileDescriptor {
         assertOnLoop()
         precondition(target.isRegistered, "only a descriptor that was given can be handed back")
@@ -132,7 +132,7 @@ extension EventLoop {
         return try poller.handOver(descriptor, interest, token: token, syscalls)
     }
 
-    /// An event of the poller. Filtered by what is asked for now: a callback before it in the same batch may have
+    /// Handles an event of the poller, limited to the present interest: an earlier callback in the same batch may have
     /// paused, closed or replaced the target.
     @inline(__always)
     func deliver(_ events: PollEvents, to token: UInt64) {

@@ -1,6 +1,6 @@
 import CLinux
 
-/// What a descriptor is watched for, and what was seen. Errors and hang-ups are seen as both.
+/// The events a descriptor is watched for, and those that occurred. Errors and hang-ups are reported as both.
 package struct PollEvents: OptionSet, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -9,31 +9,31 @@ package struct PollEvents: OptionSet, Sendable {
     package static let writable = PollEvents(rawValue: UInt8(LINUX_POLL_WRITE))
 }
 
-/// Which mechanism finds out what is ready. Both pass the same tests.
+/// Which mechanism detects what is ready. Both pass the same tests.
 package enum PollerForm: Sendable, CaseIterable {
     /// An epoll descriptor of the loop's own under ONE Dispatch source, drained in batches. Linux only.
     ///
     /// Measured for one event, wake to callback: 1.5 to 3.5 µs, against 4.5 to 6.6 µs and about 8 system calls for a
     /// source per descriptor.
     case epoll
-    /// A Dispatch source for each descriptor and direction: portable, what macOS gets.
+    /// A Dispatch source for each descriptor and direction. Portable; macOS uses it.
     case dispatchSources
 
     package static let platformDefault: PollerForm = .epoll
 }
 
-/// Finds out which descriptors are ready and delivers events to the loop by token. All calls are made on the loop.
+/// Detects which descriptors are ready and delivers events to the loop by token. All calls are made on the loop.
 ///
-/// Level-triggered: what was not read is reported again with the next tick, so that a stream may stop after a bounded
-/// read and needs no list of those that have more.
+/// Level-triggered: unread bytes are reported again with the next tick. So a stream may stop after a limited read, and
+/// no list of unfinished streams is needed.
 class Poller {
     /// Begins to call `loop.tick` with what is ready. Called once, before anything else.
     func start(_ loop: EventLoop) throws(ReactorError) { fatalError("abstract") }
 
-    /// Watches a descriptor. With no interest it is not watched at all: not even errors are reported.
+    /// Watches a descriptor. Without interest it is not watched at all: not even errors are reported.
     func add(_ descriptor: Int32, _ interest: PollEvents, token: UInt64) -> SystemFailure? { fatalError("abstract") }
 
-    /// Changes what a descriptor is watched for.
+    /// Changes the interest in a descriptor.
     func change(_ descriptor: Int32, from old: PollEvents, to new: PollEvents, token: UInt64) -> SystemFailure? {
         fatalError("abstract")
     }
@@ -43,14 +43,14 @@ class Poller {
         fatalError("abstract")
     }
 
-    /// Ends the watch and answers a descriptor for the same open file that nobody here uses any more.
+    /// Ends the watch and returns a descriptor for the same open file that nothing here uses any more.
     func handOver(
         _ descriptor: consuming FileDescriptor, _ interest: PollEvents, token: UInt64, _ syscalls: Syscalls
     ) throws(ReactorError) -> FileDescriptor {
         fatalError("abstract")
     }
 
-    /// Ends everything. Nothing is delivered afterwards; `done` is called on the loop's queue when the mechanism has
-    /// let go.
+    /// Ends everything. Nothing is delivered afterwards. `done` is called on the loop's queue when the mechanism has
+    /// released the loop.
     func stop(_ done: @escaping () -> Void) { fatalError("abstract") }
 }

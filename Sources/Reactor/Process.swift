@@ -4,17 +4,17 @@ import Glibc
 
 /// Calls a closure on a loop when a signal has arrived: SIGTERM, SIGINT, SIGHUP.
 ///
-/// The signal's own action is gone with the first watch and does not come back: a signal that arrives during the last
+/// The first watch removes the signal's default action for good: a signal that arrives during the last
 /// steps of a shutdown must not kill the process.
 ///
-/// A handler of ours counts up a descriptor that the loop watches. Dispatch's own source reads a `signalfd`, which does not show a
-/// signal that is pending for another thread alone.
+/// Our own handler increments a descriptor that the loop watches. Dispatch's own source reads a `signalfd`, which does not
+/// show a signal that is pending for another thread only.
 // SAFETY: the source is cancelled, which may be done from any thread, and otherwise left alone.
 package final class SignalWatch: @unchecked Sendable {
     private let source: DispatchSourceRead
 
-    /// Begins to watch, from any thread: a signal that arrives after this call is reported. `received` runs on the loop, as a tick;
-    /// signals that come close together may be reported once. At most 16 watches of one signal at a time.
+    /// Begins to watch, from any thread: a signal that arrives after this call is reported. `received` runs on the loop, as a
+    /// tick. Signals that arrive close together may be reported once. At most 16 watches of one signal at a time.
     package init(_ number: Int32, loop: EventLoop, received: @escaping () -> Void) {
         let descriptor = linux_watch_signal(number)
         precondition(descriptor >= 0, "cannot watch signal \(number): errno \(-descriptor)")
@@ -29,19 +29,19 @@ package final class SignalWatch: @unchecked Sendable {
     /// Ends the watch.
     package func cancel() { source.cancel() }
 
-    /// Switches SIGPIPE off for the process. The reactor's own sends need no such thing (they pass MSG_NOSIGNAL);
-    /// programs that write to standard output, and libraries that write to sockets, do.
+    /// Switches SIGPIPE off for the process. The reactor's own sends do not need this (they pass MSG_NOSIGNAL). Programs
+    /// that write to standard output, and libraries that write to sockets, do.
     package static func ignoreBrokenPipes() { _ = linux_ignore_signal(SIGPIPE) }
 }
 
 /// What the operating system grants this process.
 package enum ProcessLimits {
-    /// The cores this process may run on, at least 1: what `loops: 0` means. The corresponding C function is
-    /// `sched_getaffinity`, so a container's or `taskset`'s set counts, not the machine's.
+    /// The cores this process may run on, at least 1: the meaning of `loops: 0`. The corresponding C function is
+    /// `sched_getaffinity`, so the set of a container or of `taskset` counts, not the machine's.
     package static var usableCores: Int { max(1, Int(linux_usable_cores())) }
 
-    /// Raises the number of descriptors that may be open to the hard limit, and answers what it is then. The
-    /// corresponding C functions are `getrlimit` and `setrlimit` with RLIMIT_NOFILE.
+    /// Raises the limit of open descriptors to the hard limit, and returns the new limit. The corresponding C functions are
+    /// `getrlimit` and `setrlimit` with RLIMIT_NOFILE.
     package static func raiseDescriptorLimit() throws(ReactorError) -> UInt64 {
         var (soft, hard) = (UInt64(0), UInt64(0))
         let answer = unsafe linux_raise_descriptor_limit(&soft, &hard)
@@ -50,7 +50,7 @@ package enum ProcessLimits {
     }
 }
 
-/// What the process has used so far, as Prometheus' own clients say it.
+/// What the process has used so far, in the form of Prometheus' own clients.
 package struct ProcessUsage: Sendable {
     package let cpuSeconds: Double
     /// Since 1970.
@@ -59,8 +59,8 @@ package struct ProcessUsage: Sendable {
     package let openDescriptors: UInt64
     package let maximumDescriptors: UInt64
 
-    /// Now, from `/proc/self`; nil where there is none. Before Linux 6.2 it reads a folder with an entry for each descriptor: not
-    /// on a loop of clients.
+    /// The present values, from `/proc/self`; nil where there is none. Before Linux 6.2 it reads a folder with an entry for each
+    /// descriptor, so do not call it on a loop of clients.
     package static func now() -> ProcessUsage? {
         var usage = linux_usage()
         guard unsafe linux_process_usage(&usage) == 0 else { return nil }
@@ -70,7 +70,7 @@ package struct ProcessUsage: Sendable {
     }
 }
 
-/// The time of day. It may be set back: deadlines go by ``EventLoop/now``, which never is.
+/// The time of day. It may be set back. Deadlines use ``EventLoop/now``, which never is.
 package enum WallClock {
     /// Now, in milliseconds since 1970, UTC. The corresponding C function is `clock_gettime` with CLOCK_REALTIME.
     package static var milliseconds: Int64 { linux_wall_clock_milliseconds() }

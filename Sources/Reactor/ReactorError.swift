@@ -1,8 +1,8 @@
 import CLinux
 
-/// What the reactor throws, or answers where an attempt takes time.
+/// The errors that the reactor throws, or returns where an attempt needs time.
 package enum ReactorError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Text that is no address: the text, and what it should have been.
+    /// Text that is not an address: the text, and the expected form.
     case invalidAddress(String, why: String)
     /// Another process, or another listener of this one, listens there.
     case addressInUse(SocketAddress)
@@ -10,11 +10,11 @@ package enum ReactorError: Error, Equatable, Sendable, CustomStringConvertible {
     case addressNotLocal(SocketAddress)
     /// The process may not listen there: a port below 1024, or a directory it may not write.
     case permissionDenied(SocketAddress)
-    /// The path of a Unix socket is taken by a file of another kind, which is left alone.
+    /// A file of another kind exists at the path of a Unix socket. It is not changed.
     case notASocket(SocketAddress)
     /// A name that the resolver did not find, with its reason.
     case nameNotFound(String, why: String)
-    /// The deadline passed: while the name was looked up, or while the addresses were tried.
+    /// The deadline passed, during the lookup of the name or while the addresses were tried.
     case connectTimedOut(Endpoint, afterMilliseconds: UInt64)
     /// Every address of the endpoint refused or failed, in the order they were tried.
     case connectFailed(Endpoint, [ConnectAttempt])
@@ -41,7 +41,7 @@ package enum ReactorError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One address that was tried, and why it did not do.
+/// One address that was tried, and why it failed.
 package struct ConnectAttempt: Equatable, Sendable {
     package let address: SocketAddress
     package let failure: SystemFailure

@@ -2,11 +2,11 @@ import CLinux
 import Dispatch
 import Synchronization
 
-/// Looks up names off the loops: `getaddrinfo` blocks for as long as the name servers please.
+/// Resolves names off the loops: `getaddrinfo` blocks as long as the name servers need.
 enum Resolver {
-    /// Lookups at the same time. Each blocks a thread, and a dead name server must not take all of Dispatch's.
+    /// Lookups at the same time. Each blocks a thread, and a dead name server must not block all threads of Dispatch.
     private static let maximumLookups = 4
-    /// The addresses of one name that are tried; a deadline of seconds is not enough for more.
+    /// The number of addresses of one name that are tried; a deadline of seconds is not enough for more.
     static let maximumAddresses = 16
     /// RFC 1035 §2.3.4, as text.
     private static let maximumNameBytes = 253

@@ -44,7 +44,7 @@ extension SocketAddress: CustomStringConvertible {
         for family in [LINUX_FAMILY_IPV4, LINUX_FAMILY_IPV6] {
             var raw = linux_address()
             if unsafe linux_parse_address(Int32(family), host, &raw) == 0 {
-                // Not by init(_:), which makes IPv4 of an IPv4-mapped address: here the text counts.
+                // Not by init(_:), which converts an IPv4-mapped address to IPv4: here the text decides.
                 self =
                     family == LINUX_FAMILY_IPV4
                     ? .ipv4(UInt32(truncatingIfNeeded: raw.low), port: port)

@@ -34,8 +34,8 @@ package enum SocketAddress: Hashable, Sendable {
     /// `127.0.0.1` with a port.
     package static func loopback(port: UInt16) -> SocketAddress { .ipv4(0x7F00_0001, port: port) }
 
-    /// The address that the kernel gave. IPv4 peers of a socket for both families come as IPv6 (RFC 4291 §2.5.5.2)
-    /// and become what they are.
+    /// The address that the kernel returned. IPv4 peers of a socket for both families arrive as IPv6 (RFC 4291 §2.5.5.2)
+    /// and are converted to IPv4.
     init(_ raw: linux_address) {
         switch Int(raw.family) {
         case LINUX_FAMILY_IPV4: self = .ipv4(UInt32(truncatingIfNeeded: raw.low), port: raw.port)
@@ -57,7 +57,7 @@ package enum SocketAddress: Hashable, Sendable {
         }
     }
 
-    /// The address as the C functions want it, and the bytes of its path.
+    /// The address in the form of the C functions, and the bytes of its path.
     func withRaw(_ body: (UnsafePointer<linux_address>, UnsafePointer<UInt8>?, Int32) -> Int32) -> Int32 {
         var raw = linux_address()
         raw.family = family
@@ -78,12 +78,12 @@ package enum SocketAddress: Hashable, Sendable {
     }
 }
 
-/// Where a client wants to go: a name that is looked up, or an address.
+/// Where a client wants to connect: a name to resolve, or an address.
 package enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     case name(String, port: UInt16)
     case address(SocketAddress)
 
-    /// A numeric host becomes an address, so that nothing is looked up for it.
+    /// A numeric host becomes an address, so that it needs no lookup.
     package init(host: String, port: UInt16) {
         self = SocketAddress(numeric: host, port: port).map(Endpoint.address) ?? .name(host, port: port)
     }

@@ -3,16 +3,16 @@ import Dispatch
 
 /// The portable poller: a Dispatch source for each descriptor and direction.
 final class SourcePoller: Poller {
-    /// The sources of one descriptor. The writing one is made when it is first needed: most streams never block.
+    /// The sources of one descriptor. The writing source is created when it is first needed: most streams never block.
     private final class Sources {
         let descriptor: Int32
         var reading: DispatchSourceRead?
         var writing: DispatchSourceWrite?
         var readingIsSuspended = false
         var writingIsSuspended = false
-        /// Dispatch reported a hang-up; it reports nothing of this descriptor afterwards.
+        /// Dispatch reported a hang-up. It reports nothing more of this descriptor.
         var isHungUp = false
-        /// Stands among what the loop does in its next tick.
+        /// Is in the list of work for the loop's next tick.
         var willRepeat = false
 
         init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -42,7 +42,7 @@ final class SourcePoller: Poller {
             guard wanted else { return }
             let source = DispatchSource.makeReadSource(fileDescriptor: sources.descriptor, queue: loop.queue)
             source.setEventHandler {
-                // No bytes to come: the end, or a hang-up.
+                // No bytes follow: the end, or a hang-up.
                 if sources.reading?.data == 0, linux_is_hung_up(sources.descriptor) != 0 { sources.isHungUp = true }
                 loop.tick {
                     loop.deliver(.readable, to: token)
@@ -58,8 +58,8 @@ final class SourcePoller: Poller {
         repeatAfterHangUp(sources, loop, token)
     }
 
-    /// Dispatch reports a hang-up once and then lets go of the descriptor, whatever was left unread. So from then on
-    /// it counts as readable with every tick, as epoll has it, until it is removed or nobody wants to read.
+    /// Dispatch reports a hang-up once and then drops the descriptor, even with unread bytes. From then on the descriptor
+    /// counts as readable in every tick, as with epoll, until it is removed or nothing reads from it.
     private func repeatAfterHangUp(_ sources: Sources, _ loop: EventLoop, _ token: UInt64) {
         guard sources.isHungUp, !sources.willRepeat, !sources.readingIsSuspended, watched[token] === sources else {
             return

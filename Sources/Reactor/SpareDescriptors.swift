@@ -1,20 +1,20 @@
 import Synchronization
 
-/// The descriptors that the listeners of one address keep for the day when there is no other, and share.
+/// The descriptors that the listeners of one address keep in reserve, and share, for the time when no other is free.
 ///
-/// Shared, because a descriptor that one loop gives up for a moment may be taken by another loop's accept. The loop
-/// would have lost it for as long as the limit is reached, and the connections in its queue would wait without an
-/// answer. So the giving up happens under a lock, and a connection that came by such a descriptor gives it back:
+/// They are shared because another loop's accept may get a descriptor that one loop frees for a moment. Then the first loop
+/// would lose it until the limit is no longer reached, and the connections in its queue would wait without an answer. So a
+/// descriptor is freed only under a lock. A connection that got such a descriptor returns it:
 /// ``reclaim(_:_:)``.
 final class SpareDescriptors: Sendable {
     private struct State {
-        /// One for each listener that has joined, if they could be had.
+        /// One for each listener that has joined, if there were free descriptors.
         var raws: [Int32] = []
         var wanted = 0
     }
 
     private let state = Mutex(State())
-    /// From the first accept that found no descriptor until all spare ones are back: what every accept asks.
+    /// From the first accept that found no descriptor until all spare ones are back. Every accept checks it.
     private let isScarce = Atomic<Bool>(false)
 
     init() {}
@@ -23,7 +23,7 @@ final class SpareDescriptors: Sendable {
         state.withLock { for raw in $0.raws { _ = FileDescriptor(owning: raw) } }
     }
 
-    /// A listener begins; it keeps a spare of its own if it can.
+    /// Adds a listener, with one spare descriptor for it if possible.
     func join(_ syscalls: Syscalls) {
         state.withLock { state in
             state.wanted += 1
@@ -31,7 +31,7 @@ final class SpareDescriptors: Sendable {
         }
     }
 
-    /// A listener goes.
+    /// Removes a listener.
     func leave() {
         state.withLock { state in
             state.wanted -= 1
@@ -39,10 +39,10 @@ final class SpareDescriptors: Sendable {
         }
     }
 
-    /// Takes again what is missing, as far as it can be had.
+    /// Opens the missing spare descriptors again, as far as possible.
     func refill(_ syscalls: Syscalls) { state.withLock { Self.fill(&$0, syscalls) } }
 
-    /// Gives one up while `use` runs, which must have closed what it got when it returns.
+    /// Frees a spare descriptor while `use` runs. When `use` returns, it must have closed the descriptor it got.
     ///
     /// - Returns: the result of `use`; nil, and `use` is not called, if there is none.
     func lend<Answer>(_ syscalls: Syscalls, _ use: () -> Answer) -> Answer? {
@@ -56,8 +56,8 @@ final class SpareDescriptors: Sendable {
         }
     }
 
-    /// A connection was accepted. If spare descriptors are missing, `close` is called to end it, and what is free then
-    /// is taken back; true says so.
+    /// Checks after an accept whether spare descriptors are missing. If so, `close` is called to end the connection, the
+    /// freed descriptor becomes a spare one again, and the result is true.
     func reclaim(_ syscalls: Syscalls, _ close: () -> Void) -> Bool {
         guard isScarce.load(ordering: .sequentiallyConsistent) else { return false }
         return state.withLock { state in

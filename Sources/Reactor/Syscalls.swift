@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The one door to the kernel: every call answers its result, or errno negated, as the kernel itself does.
+/// The only access to the kernel. Every call returns its result, or the negated errno, like the kernel itself.
 ///
-/// `EINTR` is tried again here and seen by nobody. In programs a call costs one comparison more than the C function;
+/// `EINTR` is retried here, and no caller sees it. In programs a call costs one comparison more than the C function;
 /// tests pass a ``FaultPlan`` and make the n-th call fail.
 package struct Syscalls: Sendable {
     /// The kernel, with no fault added.
@@ -44,7 +44,7 @@ package struct Syscalls: Sendable {
 
     func listen(_ descriptor: Int32, backlog: Int32) -> Int32 { call(.listen) { linux_listen(descriptor, backlog) } }
 
-    /// Also the address of the peer.
+    /// Also returns the address of the peer.
     func accept(_ descriptor: Int32, peer: inout linux_address) -> Int32 {
         opening(.accept) { unsafe linux_accept(descriptor, &peer) }
     }

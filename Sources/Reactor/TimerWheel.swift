@@ -1,16 +1,16 @@
-/// A timer that was scheduled: what ``EventLoop/cancel(_:)`` takes. It stays harmless after the timer has fired.
+/// A scheduled timer: the argument of ``EventLoop/cancel(_:)``. It stays harmless after the timer has fired.
 package struct Timer: Hashable, Sendable {
     let index: UInt32
     let generation: UInt32
 }
 
-/// Timers by virtual time: a hierarchical wheel that knows no clock, driven by the `now` it is given.
+/// Timers by virtual time: a hierarchical wheel without a clock, driven by the `now` that it is given.
 ///
-/// Five levels of 64 slots, each slot a list: of 1 ms, 64 ms, 4.1 s, 4.4 min and 4.7 h. A timer lies in the level of
-/// the highest digit (to the base 64) in which its deadline differs from the wheel's time, and moves down when time
-/// reaches its slot. So slots of one level come after all of the level below, and equal deadlines always lie in one
-/// list: timers fire in the order of their deadlines, and equal ones in the order they were scheduled. What lies beyond
-/// the fifth level (12 days) waits in a list of its own. Scheduling and cancelling are O(1); a timer moves at most five
+/// Five levels of 64 slots of 1 ms, 64 ms, 4.1 s, 4.4 min and 4.7 h; each slot is a list. A timer is in the level of the
+/// highest digit (to the base 64) in which its deadline differs from the wheel's time. It moves down when time reaches its
+/// slot. So the slots of one level come after all of the level below, and equal deadlines are always in one list. Timers
+/// fire in the order of their deadlines, and equal ones in the order they were scheduled. Timers beyond the fifth level
+/// (12 days) wait in a separate list. Scheduling and cancelling are O(1); a timer moves at most five
 /// times.
 package struct TimerWheel<Payload> {
     private struct Node {
@@ -40,11 +40,11 @@ package struct TimerWheel<Payload> {
     private var nodes: [Node] = []
     private var free: Int32 = -1
     private var lists = [List](repeating: List(), count: farList + 1)
-    /// For each level a bit for each slot that holds a timer. All of them lie after the slot of the wheel's time.
+    /// For each level, a bit for each slot that holds a timer. All of them come after the slot of the wheel's time.
     private var occupied = [UInt64](repeating: 0, count: levels)
-    /// Everything due up to here has fired or lies in the due list.
+    /// Everything due up to here has fired or is in the due list.
     private var time: UInt64
-    /// How many timers wait.
+    /// How many timers are waiting.
     package private(set) var count = 0
 
     package init(now: UInt64 = 0) { time = now }
@@ -59,7 +59,7 @@ package struct TimerWheel<Payload> {
         return Timer(index: UInt32(index), generation: nodes[index].generation)
     }
 
-    /// Removes a timer and answers its payload; nil if it has fired or was cancelled before. O(1).
+    /// Removes a timer and returns its payload; nil if it has fired or was cancelled before. O(1).
     @discardableResult
     package mutating func cancel(_ timer: Timer) -> Payload? {
         let index = Int(timer.index)
@@ -77,7 +77,7 @@ package struct TimerWheel<Payload> {
         return lists[Self.farList].head >= 0 ? ((time >> Self.spanBits) + 1) << Self.spanBits : nil
     }
 
-    /// Moves time forward to `now` at most, and removes the next timer that is due. Nil when none is.
+    /// Moves time forward, at most to `now`, and removes the next timer that is due. Nil when none is due.
     /// A `now` before the wheel's time moves nothing.
     package mutating func popDue(now: UInt64) -> Payload? {
         while lists[Self.dueList].head < 0 {
@@ -90,7 +90,7 @@ package struct TimerWheel<Payload> {
         return remove(Int(lists[Self.dueList].head))
     }
 
-    /// Moves the wheel's time to the start of the next slot in use, and its timers to where they now belong.
+    /// Moves the wheel's time to the start of the next slot in use, and its timers to their new lists.
     private mutating func advance(to wake: UInt64, now: UInt64) {
         if let level = occupied.firstIndex(where: { $0 != 0 }) {
             let slot = occupied[level].trailingZeroBitCount
@@ -98,7 +98,7 @@ package struct TimerWheel<Payload> {
             rearrange(level * Self.slots + slot)
             return
         }
-        // Only far ones are left: whole turns in which none is due are skipped at once.
+        // Only far ones are left: whole turns without a due timer are skipped at once.
         var earliest = UInt64.max
         var index = lists[Self.farList].head
         while index >= 0 {
@@ -109,7 +109,7 @@ package struct TimerWheel<Payload> {
         rearrange(Self.farList)
     }
 
-    /// Empties a list and puts each of its timers, in order, where the wheel's time now wants it.
+    /// Empties a list and moves each of its timers, in order, to the list that the wheel's time now requires.
     private mutating func rearrange(_ list: Int) {
         var index = lists[list].head
         lists[list] = List()
@@ -178,13 +178,13 @@ package struct TimerWheel<Payload> {
     }
 }
 
-/// Whom a timer calls. Confined to the loop of its timers.
+/// The object that a timer calls. Confined to the loop of its timers.
 package protocol TimerTarget: AnyObject {
-    /// - Parameter kind: the number that the timer was scheduled with: which of the target's timers it is.
+    /// - Parameter kind: the number with which the timer was scheduled. It identifies one of the target's timers.
     func timerFired(_ kind: UInt8)
 }
 
-/// What the wheel keeps of a timer.
+/// What the wheel stores for a timer.
 struct TimerCall {
     let target: any TimerTarget
     let kind: UInt8

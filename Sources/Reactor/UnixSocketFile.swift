@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The file of a Unix socket that listens; removed when the socket is let go, if it is still the same file.
+/// The file of a Unix socket that listens. It is removed when the socket is released, if it is still the same file.
 final class UnixSocketFile: Sendable {
-    /// How long a start waits for another one in the same directory: between its bind and its listen lie microseconds.
+    /// How often a start retries while another one runs in the same directory. Its bind and listen are microseconds apart.
     private static let lockAttempts = 50
     private static let lockPauseMicroseconds: UInt32 = 20_000
 
@@ -11,7 +11,7 @@ final class UnixSocketFile: Sendable {
     private let device: UInt64
     private let node: UInt64
 
-    /// Notes the file that `bind` has just made.
+    /// Remembers the file that `bind` has just created.
     init(_ path: [UInt8]) {
         self.path = Self.terminated(path)
         var (device, node) = (UInt64(0), UInt64(0))
@@ -22,28 +22,28 @@ final class UnixSocketFile: Sendable {
 
     deinit {
         var (device, node) = (UInt64(0), UInt64(0))
-        // A successor may have put its own there: that one stays.
+        // A successor may have created its own file there: that one stays.
         if unsafe linux_socket_file(path, &device, &node) == 1, device == self.device, node == self.node {
             _ = unsafe linux_unlink(path)
         }
     }
 
-    /// Makes room for a socket: removes the file that a dead process left. A socket that somebody listens on, and a
-    /// file that is no socket, stay, and are errors. That nobody listens is found by connecting: the file alone does
-    /// not show it.
+    /// Removes the file that a dead process left, so that a socket can bind. A socket on which a process listens, and a file
+    /// that is not a socket, stay, and are errors. Only a connect shows whether a process listens: the file alone does
+    /// not.
     static func removeStale(_ path: [UInt8], _ syscalls: Syscalls) throws(ReactorError) {
         let address = SocketAddress.unix(path)
         let text = terminated(path)
         var (device, node) = (UInt64(0), UInt64(0))
         let kind = unsafe linux_socket_file(text, &device, &node)
-        // What is wrong with the path itself, bind will report.
+        // bind will report an error of the path itself.
         guard kind >= 0 else { return }
         guard kind == 1 else { throw .notASocket(address) }
         let raw = syscalls.socket(address.family)
         guard raw >= 0 else { throw .system(SystemFailure(.socket, -raw)) }
         let probe = FileDescriptor(owning: raw)
         let answer = syscalls.connect(probe.raw, address)
-        // Also EAGAIN, a full backlog, and EACCES: somebody is there, or it cannot be known.
+        // Also EAGAIN (a full backlog) and EACCES: a process listens there, or it is unknown.
         guard answer == -ECONNREFUSED else {
             throw answer == -EACCES ? .permissionDenied(address) : .addressInUse(address)
         }
@@ -54,8 +54,8 @@ final class UnixSocketFile: Sendable {
         }
     }
 
-    /// Locks the directory of a socket against others that start there. Nil, and the start goes on, if the directory
-    /// cannot be locked: then only the race of two starts within microseconds stays open.
+    /// Locks the directory of a socket against other processes that start there. Nil if the directory cannot be locked; the
+    /// start continues. Then only the race of two starts within microseconds stays possible.
     static func lockDirectory(of path: [UInt8]) -> FileDescriptor? {
         let slash = path.lastIndex(of: UInt8(ascii: "/"))
         let directory = slash.map { $0 == 0 ? [UInt8(ascii: "/")] : Array(path[..<$0]) } ?? [UInt8(ascii: ".")]

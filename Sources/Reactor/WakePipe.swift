@@ -1,10 +1,10 @@
 import CLinux
 
-/// A pipe by which code that knows nothing of loops (a C library with its own threads) wakes one.
+/// A pipe by which code that knows nothing of loops (a C library with its own threads) wakes a loop.
 ///
 /// Neither end blocks: a full pipe means that the loop has been woken already.
 package final class WakePipe: Sendable {
-    /// What one read takes out: far more wakes than gather while a loop is busy.
+    /// How many bytes one read removes: far more wakes than gather while a loop is busy.
     private static let drainBytes = 512
 
     private let reading: FileDescriptor
@@ -23,7 +23,7 @@ package final class WakePipe: Sendable {
         self.syscalls = syscalls
     }
 
-    /// Where the other side writes: any bytes, one is enough. Valid as long as this pipe.
+    /// The descriptor that the other side writes to: any bytes, one is enough. Valid as long as this pipe.
     package var writeDescriptor: Int32 { writing.raw }
 
     /// Wakes the loop from Swift. From any thread.
@@ -32,8 +32,8 @@ package final class WakePipe: Sendable {
         _ = unsafe linux_write(writing.raw, &byte, 1)
     }
 
-    /// Calls `woken` on the loop after one or more wakes. The pipe has been emptied by then, so that
-    /// whatever happens from here on wakes again. Only on the loop.
+    /// Calls `woken` on the loop after one or more wakes. The pipe is already empty then, so that any later
+    /// write wakes again. Only on the loop.
     package func watch(on loop: EventLoop, woken: @escaping () -> Void) throws(ReactorError) -> DescriptorWatch {
         try DescriptorWatch(reading.raw, loop: loop) {
             self.drain()
@@ -43,16 +43,16 @@ package final class WakePipe: Sendable {
 
     private func drain() {
         unsafe withUnsafeTemporaryAllocation(byteCount: Self.drainBytes, alignment: 1) { room in
-            // The poller reports again whatever is left.
+            // The poller reports again the bytes that are left.
             _ = unsafe syscalls.read(reading.raw, into: room)
         }
     }
 }
 
-/// Calls a closure when a descriptor that somebody else owns is readable. Confined to its loop.
+/// Calls a closure when a descriptor of another owner is readable. Confined to its loop.
 ///
-/// It watches a duplicate, so the owner may close the original at any time. Level-triggered: a callback that leaves
-/// something unread is called again with the next tick.
+/// It watches a duplicate, so the owner may close the original at any time. Level-triggered: if a callback leaves
+/// unread bytes, it is called again with the next tick.
 package final class DescriptorWatch: PollTarget {
     private let readable: () -> Void
 
