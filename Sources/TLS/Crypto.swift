@@ -1,10 +1,10 @@
 import CLinux
 import COpenSSL
 
-/// Hashes of short messages, by OpenSSL. They need no memory but the stack: where there is none, whoever comes is refused, and
-/// nobody else notices.
+/// Hashes of short messages, by OpenSSL. They use only stack memory. If OpenSSL has no memory, only the new connection is
+/// refused, and no other is affected.
 package enum Digest {
-    /// 20 bytes. For the accept value of RFC 6455 §4.2.2 and nothing that needs a sound hash.
+    /// 20 bytes. Only for the accept value of RFC 6455 §4.2.2, never where a secure hash is needed.
     package static func sha1(_ message: [UInt8]) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: 20) { output, count in
             unsafe livegate_sha1(message, message.count, output.baseAddress)
@@ -20,7 +20,7 @@ package enum Digest {
         }
     }
 
-    /// HMAC with SHA-256 (RFC 2104): 32 bytes. Also derives a key from a secret and what it is for.
+    /// HMAC with SHA-256 (RFC 2104): 32 bytes. Also derives a key from a secret and the purpose of the key.
     package static func hmac(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
         let blockBytes = 64
         let short = key.count > blockBytes ? sha256(key) : key
@@ -31,13 +31,13 @@ package enum Digest {
 
 /// The OpenSSL that is loaded.
 package enum TLSLibrary {
-    /// As `3.0.17`.
+    /// For example `3.0.17`.
     package static var version: String {
         unsafe OpenSSL_version(OPENSSL_VERSION_STRING).map { unsafe String(cString: $0) } ?? ""
     }
 }
 
-/// Compares secrets, or what is derived from them, in a time that depends on their length alone.
+/// Compares secrets, or values derived from them. The time depends only on their length.
 package func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     guard a.count == b.count else { return false }
     return unsafe a.withUnsafeBytes { left in
@@ -47,8 +47,8 @@ package func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     }
 }
 
-/// Random bytes that nobody can foretell. From the kernel: OpenSSL's generator asks for memory on each thread that it serves
-/// first, and the threads of a loop come and go.
+/// Unpredictable random bytes. They come from the kernel: OpenSSL's generator allocates memory on each thread that it
+/// serves first, and the threads of a loop change.
 package enum Random {
     /// - Parameter count: at most 1 MiB; keys and masks are a few bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
@@ -67,7 +67,7 @@ package enum Random {
 
     private static func fill(_ room: UnsafeMutableRawBufferPointer) {
         let answer = unsafe linux_random(room.baseAddress, UInt64(room.count))
-        // Without randomness there is no key, no mask and no session; going on would be worse than stopping.
+        // Without randomness there is no key, no mask and no session. To continue would be worse than to stop.
         precondition(answer == 0, "no random bytes: error \(-answer)")
     }
 }

@@ -2,9 +2,9 @@ import CLinux
 import COpenSSL
 import Glibc
 
-/// Certificates and keys out of PEM files, with errors that name the file.
+/// Reads certificates and keys from PEM files, with errors that name the file.
 @safe struct PEMFile: ~Copyable {
-    /// 1 MiB: a chain is some 10 KiB, all of Debian's authorities together are 220 KiB. Keeps a path that names a
+    /// 1 MiB: a chain is some 10 KiB, all of Debian's authorities together are 220 KiB. The limit keeps a path that names a
     /// device or a log file from being read for ever.
     static let maximumBytes = 1 << 20
 
@@ -14,7 +14,7 @@ import Glibc
 
     init(path: String) throws(TLSError) { try self.init(path: path, PEMFile.read(path)) }
 
-    /// - Parameter content: what the file holds.
+    /// - Parameter content: the bytes of the file.
     init(path: String, _ content: [UInt8]) throws(TLSError) {
         let bio = unsafe try PEMFile.buffer(content)
         self.path = path
@@ -24,7 +24,7 @@ import Glibc
 
     deinit { unsafe BIO_free_all(bio) }
 
-    /// The next certificate, nil after the last. What stands between certificates (text, keys) is skipped.
+    /// The next certificate; nil after the last. Anything between certificates (text, keys) is skipped.
     func nextCertificate() throws(TLSError) -> Certificate? {
         ErrorQueue.clear()
         if let certificate = unsafe livegate_read_certificate(bio) { return unsafe Certificate(owning: certificate) }
@@ -33,7 +33,7 @@ import Glibc
         throw .malformed(path: path, cause: error.text)
     }
 
-    /// The first private key. The passphrase opens an encrypted one and is ignored for others.
+    /// The first private key. The passphrase decrypts an encrypted key and is ignored for others.
     func privateKey(passphrase: String?) throws(TLSError) -> PrivateKey {
         ErrorQueue.clear()
         if isEncrypted && passphrase == nil { throw .passphraseNeeded(path: path) }
@@ -42,15 +42,15 @@ import Glibc
         if let key = unsafe key { return unsafe PrivateKey(owning: key) }
         if isEncrypted { throw .passphraseWrong(path: path) }
         if error.library == ERR_LIB_PEM && error.reason == PEM_R_NO_START_LINE { throw .noPrivateKey(path: path) }
-        // OpenSSL 3 reports a file without any key as one that no decoder knows.
+        // OpenSSL 3 reports a file without any key as a file that no decoder knows.
         if error.library == ERR_LIB_OSSL_DECODER { throw .noPrivateKey(path: path) }
         throw .malformed(path: path, cause: error.text)
     }
 
-    /// All of the file.
+    /// The whole content of the file.
     static func read(_ path: String) throws(TLSError) -> [UInt8] {
         var answer: Int64 = 0
-        // One byte more than the limit tells a file that is too large.
+        // One byte more than the limit, to recognise a file that is too large.
         let content = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes + 1) { room, count in
             answer = unsafe linux_read_file(path, room.baseAddress, UInt64(room.count))
             count = Int(max(0, answer))
@@ -77,7 +77,7 @@ import Glibc
         return unsafe bio
     }
 
-    /// PKCS #8 says `BEGIN ENCRYPTED PRIVATE KEY`, the older form `Proc-Type: 4,ENCRYPTED`.
+    /// PKCS #8 has `BEGIN ENCRYPTED PRIVATE KEY`, the older form `Proc-Type: 4,ENCRYPTED`.
     private static func mentionsEncryption(_ content: [UInt8]) -> Bool {
         let word = Array("ENCRYPTED".utf8)
         guard content.count >= word.count else { return false }
@@ -105,7 +105,7 @@ import Glibc
     deinit { unsafe EVP_PKEY_free(pointer) }
 }
 
-/// What an operator gets to know about our own certificate.
+/// The facts about our own certificate that an operator needs.
 package struct CertificateFacts: Equatable, Sendable {
     /// The common name of the subject, or an empty string.
     package let commonName: String
@@ -120,7 +120,7 @@ package struct CertificateFacts: Equatable, Sendable {
     package func isNotYetValid(at time: Int64) -> Bool { time < notBefore }
 
     init(_ certificate: borrowing Certificate) {
-        // X.520 bounds a common name to 64 characters; a longer one is cut, it is only shown.
+        // X.520 limits a common name to 64 characters. A longer one is cut, because it is only displayed.
         var name = [CChar](repeating: 0, count: 256)
         let length = unsafe name.withUnsafeMutableBufferPointer {
             unsafe livegate_copy_common_name(certificate.pointer, $0.baseAddress, Int32($0.count))
@@ -130,7 +130,7 @@ package struct CertificateFacts: Equatable, Sendable {
         notAfter = unsafe CertificateFacts.seconds(X509_get0_notAfter(certificate.pointer))
     }
 
-    /// 0 for a time that cannot be read, so that such a certificate counts as expired.
+    /// 0 for an invalid time, so that such a certificate counts as expired.
     private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
         var parts = unsafe tm()
         guard unsafe ASN1_TIME_to_tm(time, &parts) == 1 else { return 0 }

@@ -1,15 +1,15 @@
 import COpenSSL
 
-/// Encryption that notices every change, by AES-256 in Galois/Counter Mode (NIST SP 800-38D).
+/// Encryption that detects every change: AES-256 in Galois/Counter Mode (NIST SP 800-38D).
 package enum Sealing {
     package static let keyBytes = 32
     package static let tagBytes = 16
 
-    /// Encrypts `text`; the tag stands behind it. Nil where OpenSSL finds no memory.
+    /// Encrypts `text` and appends the tag. Nil where OpenSSL has no memory.
     ///
     /// - Parameters:
-    ///   - key: 32 bytes that seal this one text and never another: with a key of its own a text needs no nonce.
-    ///   - associated: what is not encrypted, and has to be the same when it is opened.
+    ///   - key: 32 bytes that seal only this text and no other: a text with its own key needs no nonce.
+    ///   - associated: data that is not encrypted, and that must be the same when the text is opened.
     package static func seal(_ text: [UInt8], key: [UInt8], associated: [UInt8]) -> [UInt8]? {
         guard let cipher = Cipher(key, isSealing: true), cipher.take(associated), let sealed = cipher.process(text),
             let tag = cipher.finishSealing()
@@ -20,7 +20,7 @@ package enum Sealing {
         return sealed + tag
     }
 
-    /// What was sealed, or nil: another key, a byte that was changed, or no memory.
+    /// The sealed text, or nil: another key, a changed byte, or no memory.
     package static func open(_ sealed: [UInt8], key: [UInt8], associated: [UInt8]) -> [UInt8]? {
         guard sealed.count >= tagBytes else { return nil }
         guard let cipher = Cipher(key, isSealing: false) else {
@@ -29,7 +29,7 @@ package enum Sealing {
         }
         let text = cipher.take(associated) ? cipher.process(Array(sealed.dropLast(tagBytes))) : nil
         guard cipher.finishOpening(Array(sealed.suffix(tagBytes))), let text else {
-            // OpenSSL says nothing of a tag that does not fit; what it says of anything else is nobody's here.
+            // OpenSSL reports no error for a wrong tag. Its other errors are not needed here.
             _ = ErrorQueue.drain()
             return nil
         }
@@ -42,7 +42,7 @@ package enum Sealing {
 private struct Cipher: ~Copyable {
     private let context: OpaquePointer
 
-    /// Nil for want of memory.
+    /// Nil where there is no memory.
     init?(_ key: [UInt8], isSealing: Bool) {
         precondition(key.count == Sealing.keyBytes, "a key of \(key.count) bytes")
         guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
@@ -56,7 +56,7 @@ private struct Cipher: ~Copyable {
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Takes in what is not encrypted.
+    /// Adds the data that is not encrypted.
     func take(_ associated: [UInt8]) -> Bool {
         var count: Int32 = 0
         return unsafe associated.isEmpty
@@ -85,7 +85,7 @@ private struct Cipher: ~Copyable {
     }
 
     private func finish() -> Bool {
-        // Nothing is left to come in this mode, but the function wants an address.
+        // In this mode no bytes are left, but the function needs an address.
         var rest = [UInt8](repeating: 0, count: 16)
         var count: Int32 = 0
         return unsafe EVP_CipherFinal_ex(context, &rest, &count) == 1

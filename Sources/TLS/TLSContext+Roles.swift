@@ -1,16 +1,16 @@
 import COpenSSL
 import Glibc
 
-/// How a client decides whom it talks to, and what it shows of itself.
+/// How a client verifies its peer, and which certificate it presents.
 package struct TLSClientSettings: Sendable {
     /// Path of a PEM file with the authorities to trust instead of the system's.
     package var authorities: String?
-    /// False accepts any certificate, whoever it names and however old it is.
+    /// False accepts any certificate, whatever name and age it has.
     package var verifies = true
-    /// Paths of our own certificate (chain) and key, for servers that ask for one; the key may stand in the first.
+    /// Paths of our own certificate (chain) and key, for servers that ask for one. The key may be in the first file.
     package var certificate: String?
     package var key: String?
-    /// Opens the key if it is encrypted.
+    /// Decrypts the key if it is encrypted.
     package var passphrase: String?
 
     package init(
@@ -26,8 +26,8 @@ package struct TLSClientSettings: Sendable {
 }
 
 extension TLSContext {
-    /// One ticket a handshake: a client resumes one connection at a time, uses each ticket once (RFC 8446 §C.4), and
-    /// gets the next when it resumes. OpenSSL's default of two costs another 250 bytes in each handshake.
+    /// One ticket a handshake: a client resumes one connection at a time, uses each ticket once (RFC 8446 §C.4), and gets the
+    /// next when it resumes. OpenSSL's default of two costs another 250 bytes in each handshake.
     private static let tickets = 1
 
     func setServerOptions(_ tickets: TicketKeys) throws(TLSError) {
@@ -52,7 +52,7 @@ extension TLSContext {
             }
             return
         }
-        // Read once more by our own reader first: its errors tell a missing file from an empty one.
+        // Our own reader reads it first: its errors distinguish a missing file from an empty one.
         guard try PEMFile(path: path).nextCertificate() != nil else { throw .noCertificate(path: path) }
         guard unsafe SSL_CTX_load_verify_file(pointer, path) == 1 else {
             throw .malformed(path: path, cause: ErrorQueue.drain().text)
@@ -60,11 +60,11 @@ extension TLSContext {
     }
 }
 
-/// Chooses `http/1.1` out of a client's ALPN list, or ends the handshake.
+/// Chooses `http/1.1` from a client's ALPN list, or ends the handshake.
 ///
-/// A client that sends no list is served. One that offers only others (`h2`) cannot talk to us: RFC 7301 §3.2 asks for
-/// the alert `no_application_protocol`, and nginx and Go's server send it. Going on without a choice, as some do,
-/// opens the way for attacks across protocols (ALPACA) and makes the client find out later, with a worse error.
+/// A client that sends no list is served. One that offers only others (`h2`) cannot talk to us: RFC 7301 §3.2 requires
+/// the alert `no_application_protocol`, and nginx and Go's server send it. Some servers continue without a choice. That
+/// allows attacks across protocols (ALPACA), and the client detects the problem later, with a worse error.
 private func selectProtocol(
     _: OpaquePointer?, chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     chosenLength: UnsafeMutablePointer<UInt8>?, offered: UnsafePointer<UInt8>?, offeredLength: UInt32,
@@ -89,7 +89,7 @@ private func selectProtocol(
     return SSL_TLSEXT_ERR_ALERT_FATAL
 }
 
-/// The name of a server, as its certificate must say it.
+/// The name of a server, as its certificate must contain it.
 struct PeerName {
     private let name: String
     private let isAddress: Bool
@@ -97,14 +97,14 @@ struct PeerName {
     init(_ name: String) {
         var text = name
         if text.hasPrefix("[") && text.hasSuffix("]") { text = String(text.dropFirst().dropLast()) }
-        // A final dot makes a DNS name absolute and is no part of it in certificates (RFC 6066 §3 for SNI).
+        // A final dot makes a DNS name absolute. Certificates and SNI do not contain it (RFC 6066 §3 for SNI).
         if text.hasSuffix(".") { text.removeLast() }
         self.name = text
         var room = in6_addr()
         isAddress = unsafe inet_pton(AF_INET, text, &room) == 1 || inet_pton(AF_INET6, text, &room) == 1
     }
 
-    /// Sets what is verified, and for DNS names what is asked for (RFC 6066 §3: no addresses in SNI).
+    /// Sets the name to verify, and for DNS names the name to send (RFC 6066 §3: no addresses in SNI).
     func apply(to ssl: OpaquePointer) -> Bool {
         ErrorQueue.clear()
         defer { ErrorQueue.clear() }

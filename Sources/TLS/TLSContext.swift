@@ -1,22 +1,22 @@
 import COpenSSL
 
-/// What sessions of one kind have in common: versions, ciphers, certificate, trust. The owner of an `SSL_CTX *`.
+/// What sessions of one kind share: versions, ciphers, certificate, trust. The owner of an `SSL_CTX *`.
 ///
-/// Made once and never changed: new certificates are a new context, while the sessions of the old one keep it alive.
-/// Any loop may make sessions out of it.
+/// Created once and never changed. New certificates need a new context; the sessions of the old one keep it alive.
+/// Any loop may create sessions from it.
 @safe package final class TLSContext {
-    /// The C pointer is reached by `TLSSession` alone.
+    /// Only `TLSSession` uses the C pointer.
     let pointer: OpaquePointer
     let role: TLSRole
-    /// What our own certificate says; nil for a client without one.
+    /// The facts of our own certificate; nil for a client without one.
     package let certificate: CertificateFacts?
 
     /// A context for a listener.
     ///
     /// - Parameters:
-    ///   - certificate: path of a PEM file, our certificate first, then those between it and the authority.
+    ///   - certificate: path of a PEM file: our certificate first, then those between it and the authority.
     ///   - key: path of a PEM file with the private key (RSA, ECDSA or Ed25519).
-    ///   - tickets: what session tickets are sealed with. Contexts that share it take each other's.
+    ///   - tickets: the keys that seal session tickets. Contexts that share them accept each other's tickets.
     package static func server(
         certificate: String, key: String, passphrase: String? = nil, tickets: TicketKeys = .ofProcess
     ) throws(TLSError) -> TLSContext {
@@ -58,8 +58,8 @@ import COpenSSL
     deinit { unsafe SSL_CTX_free(pointer) }
 
     private static func setCommonOptions(_ context: OpaquePointer) throws(TLSError) {
-        // RFC 8996 retires 1.0 and 1.1. The suites of 1.2 are those with forward secrecy and authenticated encryption
-        // (RFC 9325 §4.2); all of them are good, so the client chooses: a phone without AES in hardware takes ChaCha20.
+        // RFC 8996 retires 1.0 and 1.1. The suites of 1.2 have forward secrecy and authenticated encryption (RFC 9325 §4.2).
+        // All of them are good, so the client chooses: a phone without AES in hardware prefers ChaCha20.
         guard unsafe livegate_ctx_set_versions(context, TLS1_2_VERSION, TLS1_3_VERSION) == 1 else {
             throw .openSSL(call: "SSL_CTX_set_min_proto_version", cause: ErrorQueue.drain().text)
         }
@@ -69,16 +69,16 @@ import COpenSSL
         guard unsafe livegate_ctx_set_groups(context, "X25519:P-256:P-384") == 1 else {
             throw .openSSL(call: "SSL_CTX_set1_groups_list", cause: ErrorQueue.drain().text)
         }
-        // Renegotiation lets a peer make us work, compression leaks secrets by lengths (CRIME); 1.3 knows neither.
-        // SSL_OP_IGNORE_UNEXPECTED_EOF stays off, so that a cut differs from a close; it is counted, not feared.
+        // Renegotiation lets a peer make us work, and compression leaks secrets by lengths (CRIME); 1.3 has neither.
+        // SSL_OP_IGNORE_UNEXPECTED_EOF stays off, so that a cut differs from a close. A cut is only counted.
         unsafe livegate_ctx_forbid_renegotiation_and_compression(context)
-        // The record buffers (2 × 16.6 KiB) are given back whenever they are empty: an idle connection has none.
+        // The record buffers (2 × 16.6 KiB) are released whenever they are empty: an idle connection has none.
         unsafe livegate_ctx_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
-        // Tickets need no memory here; the cache would keep up to 20,480 sessions of clients that cannot do tickets.
+        // Tickets need no memory here. The cache would keep up to 20,480 sessions of clients that do not support tickets.
         unsafe livegate_ctx_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
     }
 
-    /// What is wrong with a file of certificates by itself.
+    /// What is wrong with a certificate file, checked without its key.
     package static func problem(certificate path: String) -> TLSError? {
         do throws(TLSError) {
             guard try PEMFile(path: path).nextCertificate() != nil else { return .noCertificate(path: path) }
@@ -88,7 +88,7 @@ import COpenSSL
         }
     }
 
-    /// What a file of certificates holds, for somebody else who is to trust them; each of them can be read.
+    /// The content of a file of certificates, for another program that is to trust them. Each certificate is checked.
     package static func authorities(_ path: String) throws(TLSError) -> [UInt8] {
         let content = try PEMFile.read(path)
         let file = try PEMFile(path: path, content)
@@ -97,7 +97,7 @@ import COpenSSL
         return content
     }
 
-    /// What is wrong with the file of a private key by itself.
+    /// What is wrong with a private key file, checked without its certificate.
     package static func problem(key path: String, passphrase: String? = nil) -> TLSError? {
         do throws(TLSError) {
             _ = try PEMFile(path: path).privateKey(passphrase: passphrase)
@@ -137,8 +137,8 @@ import COpenSSL
         return CertificateFacts(leaf)
     }
 
-    /// Real chains have two to four; a file with more is a bundle of authorities put into the wrong setting, and
-    /// would be sent with each handshake.
+    /// Real chains have two to four certificates. A file with more is a bundle of authorities in the wrong setting; it would
+    /// be sent with each handshake.
     static let maximumChainLength = 10
 }
 

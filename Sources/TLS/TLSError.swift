@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// Why a TLS context could not be made. Each case carries the file to look at, so that an operator need not guess.
+/// Why a TLS context could not be created. Each case contains the file, so that an operator need not guess.
 package enum TLSError: Error, Equatable, Sendable {
-    /// The file cannot be opened or read; `cause` is what the system said.
+    /// The file cannot be opened or read; `cause` is the system's reason.
     case unreadable(path: String, cause: String)
-    /// The file is longer than `limit` bytes (`PEMFile.maximumBytes`); it is no certificate or key.
+    /// The file is longer than `limit` bytes (`PEMFile.maximumBytes`); it is not a certificate or key.
     case tooLong(path: String, limit: Int)
     /// No `BEGIN CERTIFICATE` in the file.
     case noCertificate(path: String)
@@ -14,15 +14,15 @@ package enum TLSError: Error, Equatable, Sendable {
     case passphraseNeeded(path: String)
     /// The key is encrypted with another passphrase.
     case passphraseWrong(path: String)
-    /// PEM armour is there, what stands inside cannot be read.
+    /// The file has PEM armour, but the content inside is invalid.
     case malformed(path: String, cause: String)
-    /// The private key belongs to another certificate (or to another than the first one of the chain).
+    /// The private key belongs to another certificate (or not to the first one of the chain).
     case keyDoesNotFit(key: String, certificate: String)
-    /// Readable, but weaker than OpenSSL's security level allows (RSA below 2,048 bits, SHA-1 signatures).
+    /// Valid, but weaker than OpenSSL's security level allows (RSA below 2,048 bits, SHA-1 signatures).
     case refused(path: String, cause: String)
     /// A name to verify that is neither a DNS name nor an address.
     case badName(String)
-    /// A call of OpenSSL failed that has no reason to fail but want of memory or a broken `openssl.cnf`.
+    /// A call of OpenSSL failed. The only possible reasons are a lack of memory and a broken `openssl.cnf`.
     case openSSL(call: String, cause: String)
 }
 
@@ -45,19 +45,19 @@ extension TLSError: CustomStringConvertible {
     }
 }
 
-/// OpenSSL's error queue of the calling thread, emptied.
+/// The error queue of OpenSSL for the calling thread, after it was emptied.
 ///
-/// A loop is a serial queue and changes threads, so the queue is cleared before a call and drained after it, in the
-/// same function: what is left behind would be read by another connection's call, on whatever thread that runs.
+/// A loop is a serial queue and changes threads. So the queue is cleared before a call and drained after it, in the same
+/// function. Otherwise another connection's call on that thread would read the errors that are left.
 struct ErrorQueue {
-    /// The oldest error: what OpenSSL met first, before the layers above said that they failed too.
+    /// The oldest error: the one that OpenSSL met first, before the layers above reported that they failed too.
     let first: UInt
 
     static func clear() {
         ERR_clear_error()
     }
 
-    /// Takes everything out of the calling thread's queue.
+    /// Removes all errors from the calling thread's queue.
     static func drain() -> ErrorQueue {
         let first = ERR_get_error()
         ERR_clear_error()
@@ -68,7 +68,7 @@ struct ErrorQueue {
     var library: Int32 { ERR_GET_LIB(first) }
     var reason: Int32 { ERR_GET_REASON(first) }
 
-    /// OpenSSL's words for the error, without numbers and function names.
+    /// OpenSSL's text for the error, without numbers and function names.
     var text: String {
         if isEmpty { return "no reason given" }
         guard let words = unsafe ERR_reason_error_string(first) else { return "error \(library):\(reason)" }

@@ -2,21 +2,21 @@ import COpenSSL
 
 /// The buffers that all TLS sessions of one loop share, and the BIO through which OpenSSL reaches them.
 ///
-/// A session is a pure transform: during a call the ciphertext given to it is the input, and what it has to send
-/// gathers in the output, which the caller takes right after the call. So no connection owns a buffer, and an idle
-/// one costs OpenSSL's own objects and nothing more. Confined to the loop whose sessions use it.
+/// A session is a pure transform. During a call, the given ciphertext is the input, and the bytes to send gather in the
+/// output. The caller removes the output right after the call. So no connection owns a buffer, and an idle one costs
+/// only OpenSSL's own objects. Confined to the loop whose sessions use it.
 @safe package final class TLSExchange {
     /// RFC 8446 §5.1: a record carries at most 2^14 bytes of plaintext.
     package static let maximumRecordBytes = 1 << 14
 
-    /// At most so much plaintext may be encrypted before the output is taken.
+    /// At most this much plaintext may be encrypted before the output is removed.
     package static let maximumPlaintextBytes = 8 * maximumRecordBytes
 
-    /// 256 KiB: eight full records with their overhead fill half of it, the longest flight of a handshake (ten
-    /// certificates) a fraction. The pages are resident only where they were once written.
+    /// 256 KiB: eight full records with their overhead fill half of it, the longest flight of a handshake (ten certificates)
+    /// a fraction. A page is resident only after bytes were written to it.
     fileprivate static let outputCapacity = 256 << 10
 
-    /// What the BIO's callbacks see.
+    /// The data for the BIO's callbacks.
     @unsafe struct Wire {
         var input: UnsafePointer<UInt8>?
         var inputCount: Int
@@ -27,11 +27,11 @@ import COpenSSL
     let wire: UnsafeMutablePointer<Wire>
     let plain: UnsafeMutableBufferPointer<UInt8>
     let method: OpaquePointer
-    /// The session whose output is in the buffer; no other may be called before it was taken.
+    /// The session whose output is in the buffer. No other session may be called before the output was removed.
     private var writer: ObjectIdentifier?
-    /// False where tests want OpenSSL to find no memory for a session.
+    /// Tests set it to false to simulate that OpenSSL has no memory for a session.
     package var mayMakeSession = true
-    /// A session is handing out plaintext: no session may be called from there, since the input is in use.
+    /// A session is delivering plaintext. No session may be called from there, since the input is in use.
     var isDelivering = false
 
     package init() {
@@ -59,27 +59,27 @@ import COpenSSL
         unsafe BIO_meth_free(method)
     }
 
-    /// Bytes waiting to be taken.
+    /// Bytes of output that are waiting.
     package var outputCount: Int { unsafe wire.pointee.outputCount }
 
-    /// Hands out what the last session called has to send, if anything, and empties the buffer.
-    /// The span is valid during `body` only.
+    /// Passes the output of the last session called to `body`, if there is any, and empties the buffer.
+    /// The span is valid only during `body`.
     package func takeOutput(_ body: (Span<UInt8>) -> Void) {
         let count = outputCount
         guard count > 0 else { return }
-        // Held until `body` is done: a session called in between would write over the bytes.
+        // The output is kept until `body` is done: a session called in between would overwrite the bytes.
         body(unsafe UnsafeBufferPointer(start: wire.pointee.output, count: count).span)
         unsafe wire.pointee.outputCount = 0
     }
 
-    /// A session that goes without its output being taken takes it along.
+    /// When a session ends before its output was removed, the output is dropped.
     func forget(_ session: TLSSession) {
         guard writer == ObjectIdentifier(session) else { return }
         unsafe wire.pointee.outputCount = 0
         writer = nil
     }
 
-    /// Claims the buffers for a session's call.
+    /// Reserves the buffers for a session's call.
     func begin(_ session: TLSSession) {
         precondition(!isDelivering, "a session was called while one of the same loop hands out plaintext")
         let id = ObjectIdentifier(session)
@@ -109,7 +109,7 @@ private func writeWire(_ bio: OpaquePointer?, _ source: UnsafePointer<CChar>?, _
     guard let source = unsafe source, let data = unsafe BIO_get_data(bio), count > 0 else { return 0 }
     let wire = unsafe data.assumingMemoryBound(to: TLSExchange.Wire.self)
     unsafe livegate_bio_settle(bio)
-    // A flight that does not fit fails the session: no flow of ours comes near the capacity.
+    // A flight that does not fit makes the session fail. No flow of ours comes near the capacity.
     guard unsafe wire.pointee.outputCount + Int(count) <= TLSExchange.outputCapacity else { return -1 }
     let end = unsafe wire.pointee.output + wire.pointee.outputCount
     unsafe UnsafeMutableRawPointer(end).copyMemory(from: source, byteCount: Int(count))
@@ -117,15 +117,15 @@ private func writeWire(_ bio: OpaquePointer?, _ source: UnsafePointer<CChar>?, _
     return count
 }
 
-/// What both sides agreed upon in the handshake, for logs and tests.
+/// What both sides agreed on in the handshake, for logs and tests.
 package struct TLSAgreement: Equatable, Sendable {
     /// `TLSv1.2` or `TLSv1.3`.
     package let version: String
     /// The suite by its OpenSSL name.
     package let cipher: String
-    /// The session was resumed by a ticket: no certificate was sent or verified again.
+    /// A ticket resumed the session: no certificate was sent or verified again.
     package let isResumed: Bool
-    /// What ALPN chose; nil when it was not spoken.
+    /// The protocol that ALPN chose; nil when ALPN was not used.
     package let applicationProtocol: String?
 
     init(_ ssl: OpaquePointer) {

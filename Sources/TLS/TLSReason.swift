@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// Why a TLS connection ended before its time: a closed list, so that its owner can count by reason.
+/// Why a TLS connection ended early: a closed list, so that its owner can count by reason.
 package enum TLSReason: String, CaseIterable, Sendable {
-    /// The peer began with an HTTP method: somebody wrote `http://` where `https://` belongs.
+    /// The peer began with an HTTP method: its address has `http://` instead of `https://`.
     case plainHTTP = "plain_http"
     /// The peer began with a record of SSL 2 (RFC 6176 forbids it; scanners send it).
     case sslv2Hello = "sslv2_hello"
-    /// The first bytes are no TLS record of any version.
+    /// The first bytes are not a TLS record of any version.
     case notTLS = "not_tls"
-    /// The peer speaks no version that we do (1.2 and 1.3).
+    /// The peer supports none of our versions (1.2 and 1.3).
     case unsupportedVersion = "unsupported_version"
     /// No cipher suite, group or signature algorithm in common.
     case noSharedCipher = "no_shared_cipher"
@@ -16,15 +16,15 @@ package enum TLSReason: String, CaseIterable, Sendable {
     case noApplicationProtocol = "no_application_protocol"
     /// A record longer than RFC 8446 §5.1 allows (2^14 bytes, plus 256 when it is encrypted).
     case oversizedRecord = "oversized_record"
-    /// A record that does not decrypt: changed on the way, or forged.
+    /// A record that does not decrypt: changed in transit, or forged.
     case badRecord = "bad_record"
-    /// The peer went on with handshake messages after the handshake: `TLSSession.maximumLaterMessages`.
+    /// The peer continued to send handshake messages after the handshake: `TLSSession.maximumLaterMessages`.
     case messageFlood = "message_flood"
     /// Anything else that the standard forbids: fields out of range, messages out of order.
     case malformed = "malformed"
-    /// The peer does not accept our certificate; its alert says why.
+    /// The peer does not accept our certificate; its alert names the reason.
     case peerRefusedCertificate = "peer_refused_certificate"
-    /// The peer gave up with another alert.
+    /// The peer ended the connection with another alert.
     case peerAlert = "peer_alert"
     /// Client: no chain from the server's certificate to an authority that we trust.
     case certificateUntrusted = "certificate_untrusted"
@@ -38,14 +38,14 @@ package enum TLSReason: String, CaseIterable, Sendable {
     case timedOut = "handshake_timeout"
     /// More handshakes were waiting for their turn than the limit allows.
     case overloaded = "handshake_overload"
-    /// The connection ended without `close_notify`. Phones that lose their network all do; what HTTP or WebSocket
-    /// calls complete is known from those protocols, so nothing was lost by it.
+    /// The connection ended without `close_notify`. Phones that lose their network all do that. HTTP and WebSocket show whether
+    /// a message is complete, so nothing is lost by it.
     case truncated = "truncated"
-    /// OpenSSL failed without the peer's doing.
+    /// OpenSSL failed, but not because of the peer.
     case failed = "internal"
 }
 
-/// A reason, and OpenSSL's words about it for the operator. Peers get the alert that the standard prescribes.
+/// A reason, and OpenSSL's text about it for the operator. Peers get the alert that the standard prescribes.
 package struct TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
     package let reason: TLSReason
     package let detail: String
@@ -88,7 +88,7 @@ extension TLSReason {
             }
     }
 
-    /// RFC 8446 §6.2: 42 to 46, 48 and 49 speak of the certificate, 40 says that nothing was in common, 70 the version.
+    /// RFC 8446 §6.2: 42 to 46, 48 and 49 concern the certificate, 40 means that nothing was in common, 70 the version.
     private init(peerAlert alert: Int32) {
         self =
             switch alert {
@@ -113,10 +113,10 @@ extension TLSReason {
     }
 }
 
-/// What the first byte on a TLS port shows, before OpenSSL reads it.
+/// The meaning of the first byte on a TLS port, before OpenSSL reads it.
 ///
-/// A TLS connection begins with a record of type 22 (handshake); 20 to 23 are left to OpenSSL and its alerts. The rest
-/// speaks something else, with a reason of its own: an HTTP request comes from somebody who mistook the scheme.
+/// A TLS connection begins with a record of type 22 (handshake); OpenSSL and its alerts handle 20 to 23. Other bytes
+/// belong to another protocol and have their own reason: an HTTP request comes from a client with the wrong scheme.
 enum FirstByte {
     static func refusal(_ byte: UInt8) -> TLSFailure? {
         switch byte {

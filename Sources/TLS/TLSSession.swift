@@ -1,26 +1,26 @@
 import COpenSSL
 
-/// How far a session is.
+/// The state of a session.
 package enum TLSState: Equatable, Sendable {
     case handshaking
-    /// Plaintext may flow both ways.
+    /// Plaintext may flow in both directions.
     case open
-    /// The peer sent `close_notify`: nothing more comes from it.
+    /// The peer sent `close_notify`: it sends nothing more.
     case closedByPeer
-    /// Nothing more may flow. The alert that the standard asks for is in the output.
+    /// Nothing more may flow. The alert that the standard requires is in the output.
     case failed(TLSFailure)
 }
 
-/// One TLS connection without its socket: ciphertext in, plaintext out, and the other way round. The owner of an
-/// `SSL *`.
+/// One TLS connection without its socket: it converts ciphertext to plaintext, and plaintext to ciphertext. The owner of
+/// an `SSL *`.
 ///
-/// Whatever the session has to send gathers in its loop's `TLSExchange`; the caller takes it after each call, also
-/// after one that failed (an alert) and also when nothing was to be expected (TLS 1.3 answers key updates).
+/// All bytes that the session has to send gather in its loop's `TLSExchange`. The caller removes them after each call:
+/// also after a failed call (an alert), and when no output was expected (TLS 1.3 answers key updates).
 /// Confined to the loop of its exchange.
 @safe package final class TLSSession {
-    /// Messages of the handshake protocol that a peer may send after the handshake: requests for new keys (TLS 1.3, RFC
-    /// 8446 §4.6.3; a peer needs one in 2^24 records), session tickets, attempts to renegotiate. OpenSSL sets no limit,
-    /// and a request of 27 bytes costs 0.2 ms and an answer: 64 KiB of them would hold a loop for half a second.
+    /// The most handshake messages that a peer may send after the handshake: requests for new keys (TLS 1.3, RFC 8446 §4.6.3;
+    /// a peer needs one in 2^24 records), session tickets, attempts to renegotiate. OpenSSL sets no limit. A request of 27
+    /// bytes costs 0.2 ms and an answer, so 64 KiB of them would block a loop for half a second.
     package static let maximumLaterMessages = 256
 
     package private(set) var state = TLSState.handshaking
@@ -29,7 +29,7 @@ package enum TLSState: Equatable, Sendable {
     private var hasBegun = false
     private var laterMessages = 0
     private let ssl: OpaquePointer
-    // Holds the buffers and the BIO's method, to which the BIO points without owning them.
+    // Holds the buffers and the BIO's method. The BIO points to them without owning them.
     private let exchange: TLSExchange
 
     /// A session for an accepted connection.
@@ -42,7 +42,7 @@ package enum TLSState: Equatable, Sendable {
         unsafe SSL_set_accept_state(ssl)
     }
 
-    /// A session for an outgoing connection; `start` makes its first flight.
+    /// A session for an outgoing connection; `start` creates its first flight.
     ///
     /// - Parameter name: the DNS name or IP address that the certificate must name. A DNS name is also sent (SNI).
     package init(client context: TLSContext, exchange: TLSExchange, name: String) throws(TLSError) {
@@ -65,7 +65,7 @@ package enum TLSState: Equatable, Sendable {
             throw .openSSL(call: "BIO_new", cause: ErrorQueue.drain().text)
         }
         unsafe BIO_set_data(bio, exchange.wire)
-        // One BIO for both ways; the session owns it from here on.
+        // One BIO for both directions; the session owns it from here on.
         unsafe SSL_set_bio(ssl, bio, bio)
         return unsafe ssl
     }
@@ -83,10 +83,10 @@ package enum TLSState: Equatable, Sendable {
         advanceHandshake()
     }
 
-    /// Takes what the socket gave, all of it, and hands out the plaintext.
+    /// Reads all bytes that the socket gave, and delivers the plaintext.
     ///
-    /// - Parameter deliver: called once a record, with a span of the loop's buffer that is valid during the call.
-    ///   It may call no session of the loop. False: the connection is wanted no more, and the rest is dropped.
+    /// - Parameter deliver: called once a record, with a span of the loop's buffer that is valid only during the call. It must
+    ///   not call a session of the loop. False means that the connection is not wanted any more; the rest is dropped.
     package func receive(_ ciphertext: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) {
         guard state == .handshaking || state == .open, !ciphertext.isEmpty else { return }
         exchange.begin(self)
@@ -118,7 +118,7 @@ package enum TLSState: Equatable, Sendable {
         }
     }
 
-    /// Ends because each turn takes a record's bytes from the input, and OpenSSL refuses rows of empty records.
+    /// The loop ends: each turn consumes a record's bytes from the input, and OpenSSL refuses a series of empty records.
     private func readRecords(_ deliver: (Span<UInt8>) -> Bool) {
         let plain = unsafe exchange.plain
         while true {
@@ -139,11 +139,11 @@ package enum TLSState: Equatable, Sendable {
     fileprivate func countMessage() {
         guard state == .open else { return }
         laterMessages += 1
-        // OpenSSL cannot be stopped from here, but has nothing more to read.
+        // OpenSSL cannot be stopped from here, but without input it has nothing more to read.
         if laterMessages > TLSSession.maximumLaterMessages { unsafe exchange.wire.pointee.inputCount = 0 }
     }
 
-    /// Turns the result of a call that did not succeed into the session's state.
+    /// Converts the result of a failed call into the session's state.
     private func settle(_ result: Int32, error: Int32, queue: ErrorQueue) {
         if laterMessages > TLSSession.maximumLaterMessages {
             let limit = TLSSession.maximumLaterMessages
@@ -160,7 +160,7 @@ package enum TLSState: Equatable, Sendable {
 
     private func failure(_ queue: ErrorQueue) -> TLSFailure {
         guard queue.library == ERR_LIB_SSL else {
-            // Out of the decoders of keys, points and certificates: what the peer sent was no such thing.
+            // The error comes from the decoders of keys, points and certificates: the peer sent an invalid one.
             return TLSFailure(.malformed, queue.text)
         }
         if queue.reason == SSL_R_CERTIFICATE_VERIFY_FAILED {
@@ -173,8 +173,8 @@ package enum TLSState: Equatable, Sendable {
 
     /// Encrypts, in records as full as they can be.
     ///
-    /// - Parameter plaintext: at most `TLSExchange.maximumPlaintextBytes` since the output was last taken.
-    /// - Returns: false if nothing can be sent any more: the session failed, or was closed by us.
+    /// - Parameter plaintext: at most `TLSExchange.maximumPlaintextBytes` since the output was last removed.
+    /// - Returns: false if nothing can be sent any more: the session failed, or we closed it.
     package func send(_ plaintext: Span<UInt8>) -> Bool {
         guard state == .open || state == .closedByPeer, !closeIsSent else { return false }
         guard !plaintext.isEmpty else { return true }
@@ -184,7 +184,7 @@ package enum TLSState: Equatable, Sendable {
         return unsafe plaintext.withUnsafeBufferPointer { bytes in
             ErrorQueue.clear()
             let count = unsafe SSL_write(ssl, bytes.baseAddress, Int32(bytes.count))
-            // The BIO takes everything at once, so that OpenSSL never asks to repeat a write.
+            // The BIO accepts all bytes at once, so that OpenSSL never asks to repeat a write.
             if count == Int32(bytes.count) { return true }
             settle(count, error: unsafe SSL_get_error(ssl, count), queue: ErrorQueue.drain())
             if case .failed = state { return false }
@@ -193,8 +193,8 @@ package enum TLSState: Equatable, Sendable {
         }
     }
 
-    /// TLS 1.3: takes new keys and asks the peer to do so too (RFC 8446 §4.6.3). No connection of ours lives long
-    /// enough to need it (2^24 full records); peers may ask at any time, which is what tests do with this.
+    /// TLS 1.3: switches to new keys and asks the peer to do so too (RFC 8446 §4.6.3). No connection of ours lives long
+    /// enough to need it (2^24 full records). Peers may request it at any time; tests use this to do so.
     func updateKeys() {
         guard state == .open else { return }
         exchange.begin(self)
@@ -203,7 +203,7 @@ package enum TLSState: Equatable, Sendable {
         ErrorQueue.clear()
     }
 
-    /// Says `close_notify`, once, and only where the handshake was completed.
+    /// Sends `close_notify`, once, and only where the handshake was completed.
     package func close() {
         guard state == .open || state == .closedByPeer, !closeIsSent else { return }
         closeIsSent = true
@@ -213,9 +213,9 @@ package enum TLSState: Equatable, Sendable {
         ErrorQueue.clear()
     }
 
-    /// The socket has nothing more to give.
+    /// The socket has no more bytes.
     ///
-    /// - Returns: what is wrong with that; nil if the peer had said `close_notify` before.
+    /// - Returns: the failure that this means; nil if the peer had sent `close_notify` before.
     package func endOfInput() -> TLSFailure? {
         switch state {
         case .handshaking: state = .failed(TLSFailure(.abandoned, "the connection ended during the handshake"))
@@ -226,18 +226,18 @@ package enum TLSState: Equatable, Sendable {
         return nil
     }
 
-    /// What a client resumes the session with next time; nil before the server has given it anything. With TLS 1.3 it
-    /// comes some time after the handshake.
+    /// The ticket with which a client resumes the session next time; nil before the server has sent one. With TLS 1.3 it
+    /// arrives some time after the handshake.
     package var ticket: TLSTicket? {
         guard role == .client, state != .handshaking, let session = unsafe SSL_get_session(ssl),
             unsafe SSL_SESSION_is_resumable(session) == 1,
-            // A copy: the session's own is marked as useless when its connection ends without close_notify.
+            // A copy: OpenSSL marks the session's own as unusable when its connection ends without close_notify.
             let copy = unsafe SSL_SESSION_dup(session)
         else { return nil }
         return unsafe TLSTicket(owning: copy)
     }
 
-    /// Offers a ticket; before ``start()``. A server that does not take it shakes hands in full.
+    /// Offers a ticket; call it before ``start()``. A server that does not accept it does a full handshake.
     package func resume(_ ticket: TLSTicket) {
         precondition(role == .client && state == .handshaking, "only a client that has not begun can resume")
         guard let copy = unsafe SSL_SESSION_dup(ticket.pointer) else { return }
@@ -245,7 +245,7 @@ package enum TLSState: Equatable, Sendable {
         unsafe SSL_SESSION_free(copy)
     }
 
-    /// What was agreed upon; nil before the handshake is done.
+    /// The result of the handshake; nil before it is done.
     package var agreement: TLSAgreement? {
         guard state != .handshaking, unsafe SSL_is_init_finished(ssl) == 1 else { return nil }
         return unsafe TLSAgreement(ssl)
@@ -271,6 +271,6 @@ private func noteMessage(
     context: UnsafeMutableRawPointer?
 ) {
     guard isWritten == 0, contentType == SSL3_RT_HANDSHAKE, let context = unsafe context else { return }
-    // The session owns the `SSL *` that calls, so it is there.
+    // The session owns the `SSL *` that makes the call, so it still exists.
     unsafe Unmanaged<TLSSession>.fromOpaque(context).takeUnretainedValue().countMessage()
 }

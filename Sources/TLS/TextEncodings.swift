@@ -1,6 +1,6 @@
-/// Base64 as RFC 4648 defines it, in its strict reading: each byte sequence has exactly one text.
+/// Base64 as RFC 4648 defines it, read strictly: each byte sequence has exactly one text.
 ///
-/// What decodes to the same bytes in two ways lets a token or key slip past a comparison; so blanks, line ends, missing
+/// If two texts decoded to the same bytes, a token or key could pass a comparison unnoticed. So blanks, line ends, missing
 /// or superfluous padding and trailing bits that are not zero are refused (§3.5).
 package enum Base64 {
     /// §4, with padding: `Sec-WebSocket-Key`, `Sec-WebSocket-Accept`, basic credentials.
@@ -13,7 +13,7 @@ package enum Base64 {
         encode(bytes, alphabet: urlSafe, pads: false)
     }
 
-    /// §4; padding is required. Nil for anything else than the one text of some bytes.
+    /// §4; padding is required. Nil unless it is the one valid text of some bytes.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var digits = Array(text)
         guard digits.count % 4 == 0 else { return nil }
@@ -21,15 +21,15 @@ package enum Base64 {
         return decode(digits, table: standardValues)
     }
 
-    /// §4; padding is required. Nil for anything else than the one text of some bytes.
+    /// §4; padding is required. Nil unless it is the one valid text of some bytes.
     package static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 
-    /// §5; padding is refused. Nil for anything else than the one text of some bytes.
+    /// §5; padding is refused. Nil unless it is the one valid text of some bytes.
     package static func decodeURL(_ text: some Sequence<UInt8>) -> [UInt8]? {
         decode(Array(text), table: urlSafeValues)
     }
 
-    /// §5; padding is refused. Nil for anything else than the one text of some bytes.
+    /// §5; padding is refused. Nil unless it is the one valid text of some bytes.
     package static func decodeURL(_ text: String) -> [UInt8]? { decodeURL(text.utf8) }
 
     private static let pad = UInt8(ascii: "=")
@@ -67,7 +67,7 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Parameter digits: without padding. One digit alone in the last group holds no whole byte.
+    /// - Parameter digits: without padding. A single digit in the last group does not hold a whole byte.
     private static func decode(_ digits: [UInt8], table: [UInt8]) -> [UInt8]? {
         guard digits.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

@@ -2,26 +2,26 @@ import COpenSSL
 import Glibc
 import Synchronization
 
-/// The keys under which session tickets are sealed: derived from a secret and the time, a new one every six hours.
+/// The keys that seal session tickets. They are derived from a secret and the time; there is a new one every six hours.
 ///
-/// Whoever has the secret derives the same keys, so that a client resumes on any node and after a restart. The key of a
-/// period seals during that period, and opens during it and the two that follow. The secret opens all tickets that were
-/// ever made with it, and with TLS 1.2 the sessions behind them.
+/// Every process with the secret derives the same keys, so that a client resumes on any node and after a restart. The key
+/// of a period seals during that period, and opens during it and the two that follow. The secret opens all tickets that
+/// were ever made with it, and with TLS 1.2 the sessions behind them.
 package final class TicketKeys: Sendable {
-    /// Six hours: of each key there is little to be had, and of a phone's day two or three keys.
+    /// Six hours: a stolen key opens little, and a phone needs two or three keys a day.
     package static let periodSeconds: Int64 = 21_600
-    /// The newest, which seals, and the two before.
+    /// The newest key, which seals, and the two before it.
     package static let acceptedPeriods = 3
-    /// So long a ticket may be good at most: as long as its key opens.
+    /// The longest life of a ticket: as long as its key opens.
     static let lifetimeSeconds = Int(periodSeconds) * acceptedPeriods
-    /// As long as the keys that are made of it.
+    /// As long as the keys that are derived from it.
     package static let minimumSecretBytes = 32
 
-    /// Keys of a random secret that nobody else has: tickets are good for this process alone.
+    /// Keys of a random secret that only this process has: tickets are valid only for this process.
     package static let ofProcess = TicketKeys(secret: Random.bytes(minimumSecretBytes))
 
     struct Key: Sendable {
-        /// Public: stands in front of each ticket (RFC 5077 §4).
+        /// Public: it is at the beginning of each ticket (RFC 5077 §4).
         let name: [UInt8]
         let cipher: [UInt8]
         let mac: [UInt8]
@@ -29,7 +29,7 @@ package final class TicketKeys: Sendable {
 
     private struct Derived: Sendable {
         var period: Int64
-        /// The newest first.
+        /// The newest is first.
         var keys: [Key]
     }
 
@@ -38,7 +38,7 @@ package final class TicketKeys: Sendable {
     private let derived = Mutex<Derived?>(nil)
 
     /// - Parameters:
-    ///   - secret: at least ``minimumSecretBytes`` that nobody can guess.
+    ///   - secret: at least ``minimumSecretBytes`` that cannot be guessed.
     ///   - now: seconds since 1970.
     package init(secret: [UInt8], now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }) {
         precondition(secret.count >= Self.minimumSecretBytes, "a secret of \(secret.count) bytes")
@@ -46,8 +46,8 @@ package final class TicketKeys: Sendable {
         self.now = now
     }
 
-    /// The secret in the bytes of a file: all of them, but for a line break at the end where enough is left without it.
-    /// Nil where they are too few.
+    /// The secret in the bytes of a file: all of them, without a line break at the end if enough bytes are left then.
+    /// Nil where there are too few.
     package static func secret(inFile bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count >= minimumSecretBytes else { return nil }
         var end = bytes.count
@@ -56,10 +56,10 @@ package final class TicketKeys: Sendable {
         return end >= minimumSecretBytes ? Array(bytes[..<end]) : bytes
     }
 
-    /// Those that open tickets now, the one that seals first. Any thread may ask.
-    /// Nil where OpenSSL finds no memory to derive them: no ticket is given or taken then.
+    /// The keys that open tickets now, beginning with the one that seals. From any thread.
+    /// Nil where OpenSSL has no memory to derive them: then no ticket is issued or accepted.
     var keys: [Key]? {
-        // A clock before 1970 is wrong, and no reason to stop.
+        // A clock before 1970 is wrong, but not a reason to stop.
         let period = max(0, now()) / Self.periodSeconds
         return derived.withLock { kept in
             if let kept, kept.period == period { return kept.keys }
@@ -84,13 +84,13 @@ package final class TicketKeys: Sendable {
 
     // MARK: - In a context
 
-    /// Where a context keeps its keys. They are let go with the `SSL_CTX`, which sessions may hold longer than its owner
-    /// does.
+    /// The index at which a context stores its keys. They are released with the `SSL_CTX`, which sessions may hold longer than
+    /// its owner does.
     private static let index: Int32 = unsafe livegate_ctx_new_index { _, keys, _, _, _, _ in
         if let keys = unsafe keys { unsafe Unmanaged<TicketKeys>.fromOpaque(keys).release() }
     }
 
-    /// Has the tickets of a context made and opened with these keys.
+    /// Makes a context seal and open its tickets with these keys.
     func seal(ticketsOf context: OpaquePointer) throws(TLSError) {
         ErrorQueue.clear()
         let held = unsafe Unmanaged.passRetained(self)
@@ -109,8 +109,8 @@ package final class TicketKeys: Sendable {
     }
 }
 
-/// What `SSL_CTX_set_tlsext_ticket_key_evp_cb` asks for: 0, no ticket is made, or the one at hand is not taken and the
-/// handshake goes on in full; 1, the key is set; 2, it is, and the client should get a newer ticket.
+/// The result for `SSL_CTX_set_tlsext_ticket_key_evp_cb`. 0: no ticket is issued, or the given one is refused and a full
+/// handshake follows. 1: the key is set. 2: the key is set, and the client should get a newer ticket.
 private func chooseTicketKey(
     _ ssl: OpaquePointer?, _ name: UnsafeMutablePointer<UInt8>?, _ iv: UnsafeMutablePointer<UInt8>?,
     _ cipher: OpaquePointer?, _ mac: OpaquePointer?, _ seals: Int32
