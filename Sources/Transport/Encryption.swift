@@ -1,28 +1,28 @@
 import Reactor
 import TLS
 
-/// What only a transport with TLS has, so that the many plain ones do not pay for it. Confined to the transport's loop.
+/// What only a transport with TLS needs, so that the many plain ones do not pay for it. Confined to the transport's loop.
 final class Encryption {
     /// Nil where there was no memory for it, and after the end.
     var session: TLSSession?
     /// Why TLS ended the transport; the owner gets it with the end.
     var failure: TLSFailure?
-    /// What was written and is not encrypted yet.
+    /// Written bytes that are not encrypted yet.
     var plaintext = PlaintextQueue()
     /// The owner wrote something, and ``TransportOwner/transportDrained()`` is still due for it.
     var owesDrained = false
-    /// The peer has finished, and the owner goes on writing: our half stays open.
+    /// The peer has finished, and the owner continues to write: our half stays open.
     var answersPeerFinish = false
 
-    /// Set while the handshake lasts.
+    /// Set during the handshake.
     var handshakeTimer: Timer?
-    /// What the peer has sent in its handshake and waits for its turn.
+    /// Handshake bytes of the peer that wait for their turn.
     var handshakeBytes: [UInt8] = []
-    /// What the peer has sent instead of a handshake.
+    /// The bytes that the peer has sent instead of a handshake.
     var plainRequest: [UInt8] = []
-    /// It stands in the loop's queue of handshakes.
+    /// This transport is in the loop's queue of handshakes.
     var isWaiting = false
-    /// The socket has given its last byte, but some of them still wait for their turn in the handshake.
+    /// The socket has delivered its last byte, but some bytes still wait for their turn in the handshake.
     var inputHasEnded = false
 
     init(_ session: TLSSession?) { self.session = session }
@@ -30,7 +30,7 @@ final class Encryption {
 
 @available(*, unavailable) extension Encryption: Sendable {}
 
-/// What is to be encrypted: slices of arrays that are shared and not copied until they go into a record.
+/// The bytes to encrypt: slices of arrays that are shared, and not copied until they go into a record.
 struct PlaintextQueue {
     private struct Slice {
         var bytes: [UInt8]
@@ -57,10 +57,10 @@ struct PlaintextQueue {
 
     mutating func removeAll() { self = PlaintextQueue() }
 
-    /// Takes out the bytes of the next record, as full as it can be, and hands them to `body`.
+    /// Removes the bytes of the next record, as full as it can be, and passes them to `body`.
     ///
-    /// - Parameter room: where slices are put side by side; not touched when the first one fills the record or is
-    ///   all there is.
+    /// - Parameter room: the buffer in which several slices are joined. It is not used when the first slice fills the record
+    ///   or is the only one.
     mutating func takeRecord(_ room: inout [UInt8], _ body: (Span<UInt8>) -> Bool) -> Bool {
         guard let slice = first else { return true }
         let limit = TLSExchange.maximumRecordBytes
@@ -78,7 +78,7 @@ struct PlaintextQueue {
         return body(room.span)
     }
 
-    /// Takes bytes off the first slice, and the slice if it is used up.
+    /// Removes bytes from the first slice, and the slice if it is used up.
     private mutating func drop(_ length: Int) {
         count -= length
         first!.start += length
@@ -88,7 +88,7 @@ struct PlaintextQueue {
             first = rest[restStart]
             restStart += 1
         }
-        // The slices before `restStart` keep their arrays; the list is short-lived, so they go with it.
+        // The slices before `restStart` keep their arrays. The list is short-lived and releases them at its end.
         if restStart == rest.count {
             rest = []
             restStart = 0

@@ -1,7 +1,7 @@
 import Reactor
 import TLS
 
-// From the start of TLS until it is agreed upon. What the peer sends waits for its turn among all handshakes of the
+// From the start of TLS until the handshake is done. The peer's bytes wait for their turn among all handshakes of the
 // loop.
 extension Transport: HandshakeWaiting {
     func beginHandshake(_ encryption: Encryption) {
@@ -9,11 +9,11 @@ extension Transport: HandshakeWaiting {
         let limit = shared.limits.handshakeMilliseconds
         encryption.handshakeTimer = shared.loop.schedule(afterMilliseconds: limit, self, 0)
         if isPaused { stream.resumeReading() }
-        // At the end of the tick: this may be a call out of another session, which has the loop's buffers.
+        // At the end of the tick: another session, which uses the loop's buffers, may have made this call.
         stream.requestFlush()
     }
 
-    /// Keeps what came for this peer's turn, and asks for a turn.
+    /// Keeps the received bytes for this peer's turn, and requests a turn.
     func receiveHandshake(_ bytes: Span<UInt8>, _ encryption: Encryption) {
         guard shared.account(bytes.count) else {
             return fail(TLSFailure(.overloaded, "peers that wait for their handshake have sent too much"))
@@ -25,14 +25,14 @@ extension Transport: HandshakeWaiting {
         if !encryption.isWaiting { fail(TLSFailure(.overloaded, "too many peers wait for their handshake")) }
     }
 
-    /// Takes out what waits, and gives its share of the loop's limit back.
+    /// Removes and returns the waiting bytes, and subtracts them from the loop's limit.
     func takeHandshakeBytes(_ encryption: Encryption) -> [UInt8] {
         defer { encryption.handshakeBytes = [] }
         _ = shared.account(-encryption.handshakeBytes.count)
         return encryption.handshakeBytes
     }
 
-    /// This peer's turn: everything that it has sent so far is read.
+    /// This peer's turn: reads everything that it has sent so far.
     func continueHandshake() {
         guard let encryption else { return }
         encryption.isWaiting = false
@@ -40,14 +40,14 @@ extension Transport: HandshakeWaiting {
         guard phase == .handshaking, let session = encryption.session else { return }
         stream.resumeReading()
         session.receive(bytes.span) { plain in deliver(plain) }
-        // A handshake that ends without plaintext behind it has delivered nothing yet.
+        // A handshake that ends without plaintext after it has delivered nothing yet.
         if session.state != .handshaking, phase == .handshaking { handshakeIsDone(session) }
         if case .failed(let failure) = session.state, failure.reason == .plainHTTP { encryption.plainRequest = bytes }
         settle(session)
         if encryption.inputHasEnded, phase != .ended { _ = inputEnds(session) }
     }
 
-    /// TLS is agreed upon: before the first plaintext is delivered.
+    /// The handshake is done. Called before the first plaintext is delivered.
     func handshakeIsDone(_ session: TLSSession) {
         if case .failed = session.state { return }
         phase = .open
@@ -59,8 +59,8 @@ extension Transport: HandshakeWaiting {
         owner?.transportOpened()
     }
 
-    /// Ends a handshake that has lasted too long. Also for the owner, whose own time for the first request may be over
-    /// a moment before the handshake's: whoever is first decides, or the other one would find nothing to decide.
+    /// Ends a handshake that has lasted too long. The owner calls it too: its own deadline for the first request may pass a
+    /// moment before the handshake's. The first of them ends the handshake, and the other does nothing.
     package func expireHandshake() {
         guard phase == .handshaking else { return }
         let limit = shared.limits.handshakeMilliseconds

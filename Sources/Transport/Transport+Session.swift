@@ -1,15 +1,15 @@
 import Reactor
 import TLS
 
-// What an open session is given and gives: plaintext to the owner, records to the stream, and its end.
+// Input and output of an open session: plaintext to the owner, records to the stream, and the end.
 extension Transport {
-    /// Encrypted in one tick for one transport: more would stay in our memory, since the kernel's buffer for a socket
-    /// has about as much, and keep the loop from the others.
+    /// How much one transport encrypts in one tick. More would stay in our memory, since the kernel's buffer for a socket
+    /// holds about as much, and would delay the other transports of the loop.
     private static var maximumBytesPerFlush: Int { 4 * TLSExchange.maximumRecordBytes }
 
-    /// Plaintext of the session, piece by piece.
+    /// Delivers plaintext of the session, piece by piece.
     ///
-    /// - Returns: whether the session goes on to decrypt; false once the transport is closed.
+    /// - Returns: whether the session continues to decrypt; false once the transport is closed.
     func deliver(_ plain: Span<UInt8>) -> Bool {
         if phase == .handshaking, let session = encryption?.session { handshakeIsDone(session) }
         guard phase == .open else { return false }
@@ -17,7 +17,7 @@ extension Transport {
         return phase == .open
     }
 
-    /// After each call that gave the session input: sends its output, and follows its state.
+    /// Called after each call that gave the session input. Sends its output and handles its state.
     func settle(_ session: TLSSession) {
         sendOutput()
         switch session.state {
@@ -27,7 +27,7 @@ extension Transport {
         }
     }
 
-    /// Hands the records that the session has made to the stream; they leave at the end of the tick.
+    /// Writes the session's records to the stream; they leave at the end of the tick.
     func sendOutput() {
         shared.exchange.takeOutput { output in
             stream.write(unsafe output.withUnsafeBufferPointer { unsafe Array($0) })
@@ -43,7 +43,7 @@ extension Transport {
 
     /// Ends the transport because TLS failed.
     func fail(_ failure: TLSFailure) {
-        // Of a transport that we close anyway, nobody needs to know more.
+        // We are closing the transport anyway, so the owner does not need the reason.
         guard phase != .closing, phase != .ended else { return }
         end(failure)
     }
@@ -60,19 +60,19 @@ extension Transport {
             let request = encryption?.plainRequest ?? []
             stream.write(owner?.transportPlainAnswer(to: request) ?? PlainAnswer.bytes())
         case .timedOut, .overloaded: return stream.close(afterFlush: false)
-        // There was no memory for a session: nothing can be said, least of all in plain text.
+        // There was no memory for a session, so no alert can be sent, and plain text must not be sent.
         case .failed where encryption?.session == nil: return stream.close(afterFlush: false)
         default: break
         }
         stream.close(afterFlush: true)
     }
 
-    /// The socket gives no more bytes, and the session has read those it gave.
+    /// The socket has no more bytes, and the session has read them all.
     ///
     /// - Returns: whether our half stays open.
     func inputEnds(_ session: TLSSession) -> Bool {
         if phase == .open && session.state == .closedByPeer { return encryption?.answersPeerFinish ?? false }
-        // Closed by us: what was written leaves first, at the end of this tick.
+        // Closed by us: the written bytes leave first, at the end of this tick.
         guard phase != .closing else { return true }
         if let failure = session.endOfInput() { fail(failure) }
         return false
@@ -80,10 +80,10 @@ extension Transport {
 
     // MARK: Encryption
 
-    /// Encrypts what was written, at the end of a tick.
+    /// Encrypts the written bytes, at the end of a tick.
     func flush(_ session: TLSSession, _ encryption: Encryption) {
-        // What the socket has no room for stays plaintext: it may yet be dropped, and shares its array with others. The
-        // stream reports that it is blocked.
+        // Bytes that the socket cannot accept stay plaintext: they may still be dropped, and they share their array with others.
+        // The stream reports that it is blocked.
         guard stream.pendingBytes == 0 || phase == .closing else { return }
         let limit = phase == .closing ? Int.max : Transport.maximumBytesPerFlush
         var encrypted = 0

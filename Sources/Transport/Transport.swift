@@ -1,40 +1,40 @@
 import Reactor
 import TLS
 
-/// A connected stream of bytes on a loop, plain or with TLS over it, with one face for both: the face of
+/// A connected stream of bytes on a loop, plain or with TLS. Both have the same interface: the one of
 /// ``ByteStream``.
 ///
-/// With TLS, what is written gathers until the end of the tick, is encrypted there in as few records as it fills, and
-/// leaves in one send; nothing is encrypted that the socket has no room for. What comes is decrypted in the loop's
-/// buffers. So an idle transport owns no buffer. While the handshake lasts, what comes waits for its turn in the
+/// With TLS, written bytes gather until the end of the tick. There they are encrypted in as few records as possible and
+/// leave in one send; bytes that the socket cannot accept are not encrypted. Received bytes are decrypted in the loop's
+/// buffers, so an idle transport owns no buffer. During the handshake, received bytes wait for their turn in the
 /// loop's queue.
 package final class Transport<Owner: TransportOwner>: TimerTarget {
     enum Phase: UInt8 {
-        /// The owner was not called yet: bytes may not flow.
+        /// The owner was not called yet: bytes must not flow.
         case opening
         case handshaking
         case open
-        /// Closed by us or failed; what is queued leaves, nothing is reported any more but the end.
+        /// Closed by us or failed. The queued bytes leave; only the end is still reported.
         case closing
         case ended
     }
 
     package let shared: TransportLoop
     let stream: ByteStream<Transport<Owner>>
-    /// Held from the start to the end that is reported to it.
+    /// Held from the start until the end was reported to it.
     var owner: Owner?
     var phase = Phase.opening
-    /// From a close on.
+    /// Valid after a close.
     private(set) var lingerMilliseconds = UInt16(ByteStream<Transport<Owner>>.lingerLimitMilliseconds)
-    /// What the owner asked for last. In a handshake we read all the same.
+    /// What the owner requested last. During a handshake we read in any case.
     var isPaused = false
     /// Nil for plain text.
     var encryption: Encryption?
 
-    /// Takes over a connected, non-blocking stream socket.
+    /// Becomes the owner of a connected, non-blocking stream socket.
     ///
-    /// Where there is no memory for an accepted connection's session, the transport ends after ``start(_:)`` as after
-    /// any other failure of TLS.
+    /// Where there is no memory for an accepted connection's session, the transport ends after ``start(_:)``, as after any
+    /// other failure of TLS.
     ///
     /// - Throws: ``TLSError/badName(_:)`` for a client's name that no certificate can have.
     package init(
@@ -68,7 +68,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         }
     }
 
-    /// Begins to read, and to call `owner`, which is held until the end was reported. Once. A client begins its
+    /// Begins to read and to call `owner`, which is held until the end was reported. Call it once. A client begins its
     /// handshake.
     package func start(_ owner: Owner) {
         self.owner = owner
@@ -78,7 +78,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         beginHandshake(encryption)
     }
 
-    /// Puts TLS over a plain transport that is open: what a client does behind a proxy. Everything that was written
+    /// Starts TLS on an open plain transport: a client does that behind a proxy. Everything that was written
     /// before leaves in plain text.
     package func secure(_ security: TransportSecurity) throws(TLSError) {
         precondition(encryption == nil && phase == .open, "TLS begins once, on a plain transport that is open")
@@ -88,8 +88,8 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         beginHandshake(encryption)
     }
 
-    /// Puts TLS over an accepted plain transport that is open, and whose peer began with something else, such as a PROXY
-    /// header. `rest` is what came behind that: the beginning of TLS.
+    /// Starts TLS on an accepted, open plain transport whose peer began with something else, such as a PROXY header. `rest` is
+    /// the bytes that followed it: the beginning of TLS.
     package func acceptTLS(_ context: TLSContext, behind rest: Span<UInt8>) {
         precondition(encryption == nil && phase == .open, "TLS begins once, on a plain transport that is open")
         guard let encryption = try? Transport.makeEncryption(.server(context), shared) else {
@@ -101,32 +101,32 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         if !rest.isEmpty { receiveHandshake(rest, encryption) }
     }
 
-    // MARK: The face
+    // MARK: The interface
 
-    /// What was written and the kernel has not taken yet: plaintext that waits, and ciphertext.
+    /// Written bytes that the kernel has not accepted yet: waiting plaintext, and ciphertext.
     package var pendingBytes: Int { (encryption?.plaintext.count ?? 0) + stream.pendingBytes }
 
-    /// What the kernel has taken since the start, as it goes over the wire, in bytes.
+    /// Bytes that the kernel has accepted since the start; with TLS, the encrypted bytes.
     package var sentBytes: UInt64 { stream.sentBytes }
 
-    /// Whether the kernel did not take all that was written in an earlier tick: the peer reads too slowly, or not at
+    /// Whether the kernel did not accept everything written in an earlier tick: the peer reads too slowly, or not at
     /// all.
     package var isBlocked: Bool { stream.isBlocked }
 
-    /// True while writing has an effect: from the start to a close by us, a failure or the end.
+    /// True while a write has an effect: from the start until we close, a failure or the end.
     package var isOpen: Bool { phase != .closing && phase != .ended && stream.isOpen }
 
-    /// True until TLS is agreed upon; meanwhile its own deadline counts.
+    /// True until the TLS handshake is done; until then its own deadline applies.
     package var isHandshaking: Bool { phase == .handshaking }
 
-    /// What TLS agreed upon; nil without TLS or before the handshake is done.
+    /// The result of the TLS handshake; nil without TLS or before the handshake is done.
     package var agreement: TLSAgreement? { encryption?.session?.agreement }
 
-    /// What a client resumes its session with next time; nil without TLS, and before the server has given it anything:
+    /// The ticket with which a client resumes its session next time; nil without TLS, and before the server has sent one:
     /// see ``TLSSession/ticket``.
     package var ticket: TLSTicket? { encryption?.session?.ticket }
 
-    /// Offers a ticket of a former session of this loop; before ``start(_:)``. Without TLS it has no effect.
+    /// Offers a ticket of an earlier session of this loop; call it before ``start(_:)``. Without TLS it has no effect.
     package func resume(_ ticket: TLSTicket) {
         precondition(phase == .opening, "a transport that has begun cannot resume")
         encryption?.session?.resume(ticket)
@@ -135,7 +135,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
     /// Queues bytes; the array is shared and not copied. They leave at the end of the tick, or after the handshake.
     package func write(_ bytes: [UInt8]) { write(bytes, range: 0..<bytes.count) }
 
-    /// Queues a part of an array; otherwise as ``write(_:)``.
+    /// Queues a part of an array; otherwise like ``write(_:)``.
     package func write(_ bytes: [UInt8], range: Range<Int>) {
         guard isOpen, !range.isEmpty else { return }
         guard let encryption else { return stream.write(bytes, range: range) }
@@ -144,8 +144,8 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         if phase == .open { stream.requestFlush() }
     }
 
-    /// Asks the peer to wait by reading no further. Up to ``EventLoop/receiveBufferBytes`` that were read before may
-    /// still be delivered. During a handshake it takes effect after it.
+    /// Stops reading, so that the peer must wait. Up to ``EventLoop/receiveBufferBytes`` that were read before may still be
+    /// delivered. During a handshake it takes effect after it.
     package func pauseReading() {
         isPaused = true
         if phase == .open || encryption == nil { stream.pauseReading() }
@@ -156,11 +156,11 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         if phase == .open || encryption == nil { stream.resumeReading() }
     }
 
-    /// Ends the transport. Nothing is delivered any more.
+    /// Ends the transport. Nothing is delivered after this call.
     ///
     /// - Parameters:
-    ///   - afterFlush: true lets what was written leave, followed by TLS's `close_notify`; false drops it and closes at once.
-    ///   - limitMilliseconds: what all of that may take, with the peer's end; nil: the stream's limit for lingering.
+    ///   - afterFlush: true sends the written bytes and then TLS's `close_notify`; false drops them and closes at once.
+    ///   - limitMilliseconds: the time for all of it, including the peer's end; nil: the stream's limit for lingering.
     package func close(afterFlush: Bool = true, limitMilliseconds: UInt16? = nil) {
         guard phase != .ended else { return }
         cancelHandshakeTimer()
@@ -169,7 +169,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         phase = .closing
         if let limitMilliseconds { lingerMilliseconds = limitMilliseconds }
         guard afterFlush else { return stream.close(afterFlush: false) }
-        // With TLS the rest is encrypted at the end of the tick, since this may be a call out of the session itself.
+        // With TLS the rest is encrypted at the end of the tick, since the session itself may have made this call.
         if encryption != nil && wasOpen { stream.requestFlush() } else { closeStream() }
     }
 
@@ -214,7 +214,7 @@ extension Transport: ByteStreamOwner {
         guard phase == .open else { return }
         if let encryption {
             if !encryption.plaintext.isEmpty { return stream.requestFlush() }
-            // The owner does not wait for what TLS sends for itself.
+            // The owner does not wait for bytes that TLS sends for itself.
             guard encryption.owesDrained else { return }
             encryption.owesDrained = false
         }
@@ -234,12 +234,12 @@ extension Transport: ByteStreamOwner {
         guard let encryption, let session = encryption.session else {
             guard phase == .open else { return false }
             if owner?.transportPeerFinished() == true { return true }
-            // The stream closes by itself behind what was written, of which the owner is still told that it has left.
+            // The stream closes by itself after the written bytes. The owner is still notified that they have left.
             if phase == .open { phase = .closing }
             return false
         }
         encryption.inputHasEnded = true
-        // What waits for its turn may be the alert that says why.
+        // The bytes that wait for their turn may contain the alert with the reason.
         if encryption.isWaiting { return true }
         return inputEnds(session)
     }
@@ -250,7 +250,7 @@ extension Transport: ByteStreamOwner {
             _ = takeHandshakeBytes(encryption)
             encryption.plaintext.removeAll()
             encryption.session = nil
-            // A reset in the middle of a handshake is an abandoned one, whatever the kernel calls it.
+            // A reset in the middle of a handshake counts as an abandoned handshake, whatever the kernel's error is.
             if phase == .handshaking {
                 shared.counters[.abandoned] += 1
                 shared.counters.failedHandshakes += 1

@@ -3,30 +3,30 @@ import TLS
 
 /// Limits of the transports of one loop.
 package struct TransportLimits: Sendable {
-    /// From the start of a handshake to its end, absolute: bytes that trickle in do not prolong it.
+    /// From the start of a handshake to its end. The limit is absolute: bytes that trickle in do not extend it.
     package var handshakeMilliseconds: UInt64 = 10_000
-    /// Handshake steps in one tick, which end with a slice of the loop's time too. A whole handshake, of two steps, takes 0.6
-    /// ms of CPU with a key of P-256 and 0.8 ms with RSA 2048 (measured with OpenSSL 3.0, system calls included), on a slower
-    /// machine more: a storm of handshakes delays those who are connected by a millisecond or two.
+    /// Handshake steps in one tick; the loop's time slice ends them too. A whole handshake of two steps costs 0.6 ms of CPU with
+    /// a P-256 key and 0.8 ms with RSA 2048, more on a slower machine. Measured with OpenSSL 3.0, system calls included.
+    /// So a storm of handshakes delays the connected clients by a millisecond or two.
     package var handshakesPerTick = 4
-    /// Peers that wait for their turn. At 1,500 handshakes a second and loop those beyond it would miss their
+    /// Peers that wait for their turn. At 1,500 handshakes a second and loop, any more peers would miss their
     /// deadline.
     package var waitingHandshakes = 16_384
-    /// What all waiting peers have sent, together: a ClientHello has 300 to 1,900 bytes, a hostile one as much as it
-    /// likes.
+    /// The total bytes of all waiting peers: a ClientHello has 300 to 1,900 bytes, a hostile one has no limit of its
+    /// own.
     package var waitingHandshakeBytes = 16 << 20
-    /// What one waiting peer may send before it is read no further.
+    /// How many bytes one waiting peer may send before reading stops.
     package var waitingBytesPerHandshake = 32 << 10
 
     package init() {}
 }
 
-/// What has happened to the TLS connections of a loop since it began.
+/// Counts of the TLS connections of a loop since its start.
 package struct TransportCounters: Equatable, Sendable {
     package internal(set) var handshakes = 0
-    /// Of these, how many resumed a former session.
+    /// Of these, how many resumed an earlier session.
     package internal(set) var resumed = 0
-    /// Those that were begun and came to nothing.
+    /// Those that were begun and failed.
     package internal(set) var failedHandshakes = 0
     private var failures = [Int](repeating: 0, count: TLSReason.allCases.count)
 
@@ -37,7 +37,7 @@ package struct TransportCounters: Equatable, Sendable {
         set { failures[TLSReason.allCases.firstIndex(of: reason)!] = newValue }
     }
 
-    /// Adds those of another loop.
+    /// Adds the counters of another loop.
     package mutating func add(_ other: TransportCounters) {
         handshakes += other.handshakes
         resumed += other.resumed
@@ -46,16 +46,16 @@ package struct TransportCounters: Equatable, Sendable {
     }
 }
 
-/// What the transports of one loop share: TLS buffers, the queue of handshakes, counters. Made once for each loop, and
+/// What the transports of one loop share: TLS buffers, the queue of handshakes, counters. Created once for each loop, and
 /// confined to it.
 package final class TransportLoop {
     package let loop: EventLoop
-    /// A change counts from the next handshake on.
+    /// A change applies from the next handshake on.
     package var limits: TransportLimits
     package internal(set) var counters = TransportCounters()
-    /// Made with the first TLS transport.
+    /// Created with the first TLS transport.
     package private(set) lazy var exchange = TLSExchange()
-    /// Where small writes are put side by side, so that they share a record.
+    /// The buffer in which small writes are joined, so that they share a record.
     var record: [UInt8] = []
 
     private var waiting: [any HandshakeWaiting] = []
@@ -72,10 +72,10 @@ package final class TransportLoop {
     /// Peers whose handshake waits for its turn.
     package var waitingHandshakes: Int { waiting.count - nextWaiting }
 
-    /// A peer sent something in its handshake.
+    /// A peer sent bytes in its handshake.
     ///
-    /// Its turn comes in a tick of its own, behind what the poller has for those who are connected, and in the order
-    /// of arrival.
+    /// Its turn comes in a separate tick, after the poller's events for connected clients, and in the order of
+    /// arrival.
     ///
     /// - Returns: false if too many are waiting already.
     func enqueue(_ peer: any HandshakeWaiting) -> Bool {
@@ -112,7 +112,7 @@ package final class TransportLoop {
             hasTurn = false
             return
         }
-        // Those who had their turn are let go before they are more than half of the list.
+        // Peers that had their turn are removed before they are more than half of the list.
         if nextWaiting > waiting.count / 2 {
             waiting.removeFirst(nextWaiting)
             nextWaiting = 0
