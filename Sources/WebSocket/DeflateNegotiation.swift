@@ -1,14 +1,14 @@
-/// The four parameters as an offer or an answer has them (RFC 7692 §7.1), checked for shape.
+/// The four parameters in the form of an offer or an answer (RFC 7692 §7.1), checked for syntax.
 private struct DeflateTerms {
     var serverNoContextTakeover = false
     var clientNoContextTakeover = false
     var serverWindowBits: Int?
     var clientWindowBits: Int?
-    /// `client_max_window_bits` without a value, which only an offer may have.
+    /// `client_max_window_bits` without a value, which is allowed only in an offer.
     var allowsClientWindowBits = false
 
-    /// nil for what an offer is declined and an answer refused for: unknown or doubled names, values where none
-    /// belong or outside their range.
+    /// Nil where an offer is declined or an answer refused: unknown or duplicate names, values that are not allowed or are
+    /// outside their range.
     init?(_ element: ExtensionElement, isOffer: Bool) {
         var seen: Set<String> = []
         for parameter in element.parameters {
@@ -35,12 +35,12 @@ private struct DeflateTerms {
     }
 }
 
-/// What a server agrees to.
+/// The parameters that a server agrees to.
 package struct DeflatePolicy: Sendable, Hashable {
     package var serverContextTakeover: Bool
     package var clientContextTakeover: Bool
-    /// The window that the server compresses with; offers that ask for a smaller one than it are declined if the
-    /// window is fixed, and followed otherwise.
+    /// The window that the server compresses with. If the window is fixed, offers that ask for a smaller one are declined;
+    /// otherwise the server follows them.
     package var serverWindowBits: Int
     package var fixesServerWindow: Bool
     /// The largest window that clients may use, where they let the server choose.
@@ -57,15 +57,15 @@ package struct DeflatePolicy: Sendable, Hashable {
         self.clientWindowBits = clientWindowBits
     }
 
-    /// One compressed form for all connections and no window kept for any: no context takeover either way, and the
-    /// smallest window, which fits every offer. A thin event is shorter than it, so nothing is lost.
+    /// One compressed form for all connections, and no stored window: no context takeover in either direction, and the smallest
+    /// window, which fits every offer. A thin event is shorter than this window, so nothing is lost.
     package static let shared = DeflatePolicy(
         serverContextTakeover: false, clientContextTakeover: false, serverWindowBits: 8, fixesServerWindow: true)
 
-    /// Whatever the client asks for, as far as it can be given.
+    /// Everything that the client asks for, as far as possible.
     package static let accommodating = DeflatePolicy(serverContextTakeover: true, clientContextTakeover: true)
 
-    /// Takes the first offer that can be agreed to (RFC 7692 §5.1); nil when there is none: no compression then.
+    /// Accepts the first offer that the policy allows (RFC 7692 §5.1). Nil when there is none: then nothing is compressed.
     ///
     /// The answer's text is for the response's `Sec-WebSocket-Extensions`.
     package func accept(_ offers: [ExtensionElement]) -> (parameters: DeflateParameters, answer: String)? {
@@ -86,7 +86,7 @@ package struct DeflatePolicy: Sendable, Hashable {
         var answer = DeflateParameters.extensionName
         if !parameters.serverContextTakeover { answer += "; server_no_context_takeover" }
         if !parameters.clientContextTakeover { answer += "; client_no_context_takeover" }
-        // RFC 7692 §7.1.2: said only to those who asked, since others need not understand it.
+        // RFC 7692 §7.1.2: sent only to clients that asked for it, since others need not understand it.
         if terms.serverWindowBits != nil { answer += "; server_max_window_bits=\(parameters.serverWindowBits)" }
         if terms.allowsClientWindowBits {
             parameters.clientWindowBits = min(terms.clientWindowBits ?? 15, clientWindowBits)
@@ -98,11 +98,11 @@ package struct DeflatePolicy: Sendable, Hashable {
     }
 }
 
-/// What a client asks for.
+/// The parameters that a client asks for.
 package struct DeflateOffer: Sendable, Hashable {
     package var serverNoContextTakeover: Bool
     package var clientNoContextTakeover: Bool
-    /// The largest window that the server may use; nil leaves it the choice.
+    /// The largest window that the server may use; nil lets the server choose.
     package var serverWindowBits: Int?
     /// The largest window that the client will use.
     package var clientWindowBits: Int
@@ -127,15 +127,15 @@ package struct DeflateOffer: Sendable, Hashable {
         return text
     }
 
-    /// Reads the server's answer: all that its response chose, where `text` was the whole offer.
+    /// Reads the server's answer: all extensions that its response chose, where `text` was the whole offer.
     ///
-    /// - Returns: the agreed parameters, or nil for an answer that does not fit, for which RFC 7692 §7.1 and RFC 6455
-    ///   §4.1 have the client fail the connection.
+    /// - Returns: the agreed parameters. Nil for an answer that does not fit the offer; then RFC 7692 §7.1 and RFC 6455 §4.1
+    ///   require the client to fail the connection.
     package func read(answer: [ExtensionElement]) -> DeflateParameters? {
         guard answer.count == 1, answer[0].name == DeflateParameters.extensionName,
             let terms = DeflateTerms(answer[0], isOffer: false)
         else { return nil }
-        // What was asked of the server has to be granted; it may bind itself further.
+        // The server must grant what it was asked for. It may add further restrictions on itself.
         if serverNoContextTakeover && !terms.serverNoContextTakeover { return nil }
         if let serverWindowBits {
             guard let given = terms.serverWindowBits, given <= serverWindowBits else { return nil }

@@ -1,13 +1,13 @@
-/// What permessage-deflate was agreed to mean on one connection (RFC 7692 §7.1).
+/// The agreed parameters of permessage-deflate on one connection (RFC 7692 §7.1).
 package struct DeflateParameters: Hashable, Sendable {
     /// The extension's registered name.
     package static let extensionName = "permessage-deflate"
     package static let windowBitsRange = 8...15
 
-    /// Whether a message of the server may refer to the one before, and of the client.
+    /// Whether a message of the server may refer to the message before it; the next property is the same for the client.
     package var serverContextTakeover: Bool
     package var clientContextTakeover: Bool
-    /// How far back each may refer: 2 to the power of this many bytes.
+    /// How far back each side may refer: 2 to the power of this many bytes.
     package var serverWindowBits: Int
     package var clientWindowBits: Int
 
@@ -28,7 +28,7 @@ package struct DeflateParameters: Hashable, Sendable {
     }
 }
 
-/// How one of the two compresses.
+/// How one of the two sides compresses.
 struct DeflateDirection: Hashable {
     let contextTakeover: Bool
     private let bits: UInt8

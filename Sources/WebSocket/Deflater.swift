@@ -2,20 +2,20 @@ import CZlib
 
 /// Compresses messages (RFC 7692 §7.2.1).
 ///
-/// Without context takeover a message's form depends on nothing but the message, so one that goes to many is
-/// compressed once. Takes 2^(windowBits + 2) + 128 KiB: one for each loop, not one for each connection.
+/// Without context takeover the compressed form depends only on the message, so a message to many clients is compressed
+/// once. Needs 2^(windowBits + 2) + 128 KiB: there is one for each loop, not one for each connection.
 @safe package struct Deflater: ~Copyable {
-    /// Bytes that leave zlib at a time.
+    /// How many bytes zlib returns at a time.
     private static let chunkBytes = 4096
 
     private let stream: UnsafeMutablePointer<z_stream>
     private let keepsWindow: Bool
 
     /// - Parameters:
-    ///   - windowBits: what was agreed, 8 to 15. zlib compresses raw data with 9 or more only, but with 9 it never
-    ///     looks back further than 2^9 − 262 = 250 bytes (`MAX_DIST` in its deflate.h), so 9 serves for 8 too.
-    ///   - contextTakeover: whether a message may refer to the one before.
-    ///   - level: zlib's, 1 to 9; −1 is its own choice.
+    ///   - windowBits: the agreed value, 8 to 15. zlib compresses raw data only with 9 or more. But with 9 it never refers back
+    ///     further than 2^9 − 262 = 250 bytes (`MAX_DIST` in its deflate.h), so 9 is used for 8 too.
+    ///   - contextTakeover: whether a message may refer to the message before it.
+    ///   - level: zlib's level, 1 to 9; −1 is its own choice.
     /// - Throws: `.zlib` when there is no memory.
     package init(windowBits: Int, contextTakeover: Bool, level: Int = -1) throws(WebSocketError) {
         precondition((8...15).contains(windowBits))
@@ -44,7 +44,7 @@ import CZlib
 
     /// Appends the compressed form of a message.
     package mutating func append(_ payload: Span<UInt8>, to output: inout [UInt8]) {
-        // RFC 7692 §7.2.3.6: an empty message is one byte. zlib gives nothing at all for a second flush in a row.
+        // RFC 7692 §7.2.3.6: an empty message is one byte. zlib returns nothing for a second flush in a row.
         guard !payload.isEmpty else {
             output.append(0)
             return
@@ -69,7 +69,7 @@ import CZlib
                 unsafe stream.pointee.avail_out = UInt32(target.count)
                 return unsafe deflate(stream, Z_SYNC_FLUSH)
             }
-            // A buffer error only says that the flush had ended exactly with the chunk before.
+            // A buffer error only means that the flush ended exactly with the chunk before.
             precondition(status == Z_OK || status == Z_BUF_ERROR, "deflate() failed: \(status)")
             left = unsafe Int(stream.pointee.avail_out)
             output.append(chunk.span.extracting(0..<(chunk.count - left)))

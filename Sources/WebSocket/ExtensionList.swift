@@ -9,16 +9,16 @@ package struct ExtensionElement: Hashable, Sendable {
     package let parameters: [Parameter]
 }
 
-/// A header that is not what RFC 6455 §9.1 calls an extension list: a server answers 400, a client gives up.
+/// The header is not an extension list of RFC 6455 §9.1: a server answers 400, a client fails the connection.
 package struct ExtensionSyntaxError: Error, Hashable, Sendable {
-    /// Where in the header reading stopped.
+    /// The offset in the header at which reading stopped.
     package let offset: Int
 }
 
 /// Reads the header.
 package struct ExtensionListParser {
-    /// Elements of one header, and parameters of one element. No client offers more than four, and none has more
-    /// than four parameters; the list is worked through for each.
+    /// The limits for the elements of one header and the parameters of one element. No client offers more than four, and none
+    /// has more than four parameters. The list is processed for each of them.
     package static let maximumElements = 16
     package static let maximumParameters = 16
 
@@ -32,7 +32,7 @@ package struct ExtensionListParser {
         return try parser.list()
     }
 
-    /// Reads a header that came in several lines, which mean what one joined with commas would (RFC 9110 §5.2).
+    /// Reads a header that has several lines. They mean the same as one line joined with commas (RFC 9110 §5.2).
     package static func parse(lines: [[UInt8]]) throws(ExtensionSyntaxError) -> [ExtensionElement] {
         try parse(Array(lines.joined(separator: [UInt8(ascii: ",")])))
     }
@@ -40,7 +40,7 @@ package struct ExtensionListParser {
     private mutating func list() throws(ExtensionSyntaxError) -> [ExtensionElement] {
         var elements: [ExtensionElement] = []
         while true {
-            // RFC 9110 §5.6.1: empty elements of a list are read over.
+            // RFC 9110 §5.6.1: empty elements of a list are skipped.
             skipBlanks()
             while accept(",") { skipBlanks() }
             if position == bytes.count { break }
@@ -80,7 +80,7 @@ package struct ExtensionListParser {
         return String(decoding: bytes[start..<position], as: UTF8.self)
     }
 
-    /// RFC 6455 §9.1: once unescaped, a quoted value is a token like any other.
+    /// RFC 6455 §9.1: without its escapes, a quoted value must be a token like any other.
     private mutating func quoted() throws(ExtensionSyntaxError) -> String {
         var value: [UInt8] = []
         while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {

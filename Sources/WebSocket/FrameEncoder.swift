@@ -1,9 +1,9 @@
-/// Writes frames (RFC 6455 §5.2), several into one buffer, with nothing in between.
+/// Writes frames (RFC 6455 §5.2). Several frames may follow each other in one buffer, with nothing in between.
 package enum FrameEncoder {
-    /// What a header takes at most: 2 bytes, 8 of length, 4 of mask.
+    /// The most bytes of a header: 2 bytes, 8 of length, 4 of mask.
     package static let maximumHeaderBytes = 14
 
-    /// Appends one frame. A client gives a fresh `mask` for each; a server none.
+    /// Appends one frame. A client passes a fresh `mask` for each frame; a server passes none.
     package static func append(
         _ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, payload: Span<UInt8>,
         mask: MaskKey? = nil, to buffer: inout [UInt8]
@@ -18,8 +18,8 @@ package enum FrameEncoder {
         buffer.append(payload, mask: mask)
     }
 
-    /// Appends one unmasked frame whose payload `write` appends to the buffer itself, so that a message is encoded
-    /// right where it will be sent from. What is over 125 bytes is moved once, by 2 or 8 bytes.
+    /// Appends one unmasked frame. `write` appends the payload to the buffer itself, so that a message is encoded in the buffer
+    /// that is sent. A payload over 125 bytes is moved once, by 2 or 8 bytes.
     package static func append(
         _ opcode: Opcode, isCompressed: Bool = false, to buffer: inout [UInt8],
         writingPayload write: (inout [UInt8]) -> Void
@@ -41,7 +41,7 @@ package enum FrameEncoder {
 
     /// Appends a close frame; without a code it is empty (RFC 6455 §5.5.1).
     ///
-    /// - Precondition: `code` may stand on the wire, and `reason` is at most `CloseCode.maximumReasonBytes` long.
+    /// - Precondition: `code` is allowed in a frame, and `reason` is at most `CloseCode.maximumReasonBytes` long.
     package static func appendClose(
         _ code: CloseCode?, reason: String, mask: MaskKey? = nil, to buffer: inout [UInt8]
     ) {

@@ -1,4 +1,4 @@
-/// What stands before a frame's payload (RFC 6455 §5.2), checked.
+/// The bytes before a frame's payload (RFC 6455 §5.2), checked.
 struct FrameHeader: Equatable {
     var isFinal: Bool
     /// RSV1 of a message's first frame, where permessage-deflate was agreed (RFC 7692 §6).
@@ -8,15 +8,15 @@ struct FrameHeader: Equatable {
     var mask: MaskKey
 }
 
-/// Reads one frame header byte by byte, at most 14, and refuses it at the first byte that breaks a rule.
+/// Reads one frame header byte by byte, at most 14 bytes. Refuses it at the first byte that breaks a rule.
 enum FrameHeaderParser: Equatable {
     case start
     case opcode(isFinal: Bool, isCompressed: Bool, Opcode)
-    /// The 2 or 8 bytes of an extended length, `missing` of which have not come yet.
+    /// The 2 or 8 bytes of an extended length; `missing` of them have not arrived yet.
     case length(FrameHeader, width: Int, missing: Int, value: UInt64)
     case mask(FrameHeader, missing: Int)
 
-    /// The header when `byte` was its last.
+    /// Returns the header when `byte` was its last byte.
     mutating func consume(
         _ byte: UInt8, from sender: Role, allowsCompression: Bool
     ) throws(WebSocketError) -> FrameHeader? {
@@ -27,8 +27,8 @@ enum FrameHeaderParser: Equatable {
         case .opcode(let isFinal, let isCompressed, let opcode):
             try Self.check(mask: byte & 0x80 != 0, from: sender)
             let length = Int(byte & 0x7F)
-            // RFC 6455 §5.5: a control frame carries at most 125 bytes. Known from this byte already, so that an
-            // extended length of one is never even read.
+            // RFC 6455 §5.5: a control frame carries at most 125 bytes. This byte already shows a longer one. Its extended
+            // length is never read.
             if opcode.isControl && length > 125 { throw .controlFrameTooLong(opcode) }
             let header = FrameHeader(
                 isFinal: isFinal, isCompressed: isCompressed, opcode: opcode, length: length, mask: .zero)
@@ -59,7 +59,7 @@ enum FrameHeaderParser: Equatable {
     private static func readOpcode(_ byte: UInt8, allowsCompression: Bool) throws(WebSocketError) -> Self {
         guard let opcode = Opcode(rawValue: byte & 0x0F) else { throw .reservedOpcode(byte & 0x0F) }
         let isCompressed = byte & 0x40 != 0
-        // RFC 7692 §6.1: RSV1 stands on the first frame of a message alone, and never on control frames.
+        // RFC 7692 §6.1: RSV1 is set only on the first frame of a message, and never on control frames.
         let mayCompress = allowsCompression && (opcode == .text || opcode == .binary)
         if byte & 0x30 != 0 || (isCompressed && !mayCompress) { throw .reservedBits(byte >> 4 & 0x7) }
         let isFinal = byte & 0x80 != 0
@@ -94,7 +94,7 @@ package enum Opcode: UInt8, Sendable {
     var isControl: Bool { rawValue & 0x8 != 0 }
 }
 
-/// What a message is: the opcode of its first frame.
+/// The kind of a message: the opcode of its first frame.
 package enum MessageKind: UInt8, Sendable {
     case text = 0x1
     case binary = 0x2
@@ -102,7 +102,7 @@ package enum MessageKind: UInt8, Sendable {
     package var opcode: Opcode { self == .text ? .text : .binary }
 }
 
-/// Which end of the connection this is. A client masks what it sends, a server does not (RFC 6455 §5.1).
+/// Which end of the connection this is. A client masks the frames it sends, a server does not (RFC 6455 §5.1).
 package enum Role: Sendable {
     case server
     case client

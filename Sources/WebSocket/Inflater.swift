@@ -1,27 +1,27 @@
 import CZlib
 
-/// Takes what an `Inflater` gives; throwing ends the inflation.
+/// Receives the output of an `Inflater`. When it throws, the inflation ends.
 protocol InflatedByteSink {
     mutating func append(_ bytes: Span<UInt8>) throws(WebSocketError)
 }
 
-/// Undoes the compression of messages (RFC 7692 §7.2.2).
+/// Decompresses messages (RFC 7692 §7.2.2).
 ///
-/// Memory is bounded by the window, whatever comes: output leaves in chunks of `chunkBytes`, and the sink stops it at
-/// its limit. Owns one `z_stream`, on the heap because zlib keeps the address.
+/// The window limits the memory, whatever the input is: output is delivered in chunks of `chunkBytes`, and the sink stops it
+/// at its limit. Owns one `z_stream`, on the heap because zlib keeps the address.
 ///
-/// What refers further back than the agreed window may be read all the same: zlib looks it up in the output at hand, and only
-/// what stands before that in the window. So it depends on how the bytes were cut. To keep to the window is the sender's
-/// duty alone (RFC 7692 §7.1.2), and whatever is read is what that sender has sent on this connection.
+/// A reference further back than the agreed window may still be accepted: zlib reads it from the present output, and only
+/// older bytes from the window. So it depends on how the bytes were cut. Only the sender must respect the window (RFC 7692
+/// §7.1.2), and all bytes that are read were sent by that sender on this connection.
 @safe struct Inflater: ~Copyable {
-    /// Bytes unmasked and bytes inflated at a time: enough that a call into zlib is worth it, small beside a window.
+    /// How many bytes are unmasked or inflated at a time: enough to be worth a call into zlib, and small beside a window.
     private static let chunkBytes = 4096
 
-    /// What a sender leaves out at the end of each message (RFC 7692 §7.2.1).
+    /// The bytes that a sender omits at the end of each message (RFC 7692 §7.2.1).
     static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
 
     private let stream: UnsafeMutablePointer<z_stream>
-    /// Where zlib puts what it inflates.
+    /// The buffer for the bytes that zlib inflates.
     private let output: UnsafeMutableBufferPointer<UInt8>
     /// Bytes of the current message so far.
     private var messageBytes = 0
@@ -29,8 +29,8 @@ protocol InflatedByteSink {
     private var hasJustEnded = false
     private var isAtBlockEnd = false
 
-    /// - Parameter windowBits: as agreed with the sender, 8 to 15. zlib's own deflater says 8 and means 9, so 9 is the
-    ///   least that is read with.
+    /// - Parameter windowBits: the value agreed with the sender, 8 to 15. zlib's own deflater announces 8 and uses 9, so the
+    ///   window for reading is at least 9.
     init(windowBits: Int) throws(WebSocketError) {
         precondition((8...15).contains(windowBits))
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -50,16 +50,16 @@ protocol InflatedByteSink {
         unsafe output.deallocate()
     }
 
-    /// Begins again, for another sender.
+    /// Starts again, for another sender.
     mutating func reset(windowBits: Int) throws(WebSocketError) {
         (messageBytes, hasJustEnded, isAtBlockEnd) = (0, false, false)
         let status = unsafe inflateReset2(stream, -Int32(max(windowBits, 9)))
         guard status == Z_OK else { throw .zlib(status) }
     }
 
-    /// Inflates more of a message, `mask` laid over `input`.
+    /// Inflates more of a message. `input` is unmasked with `mask`.
     ///
-    /// - Throws: `.invalidDeflate`, or what `sink` throws; the inflater is of no further use then.
+    /// - Throws: `.invalidDeflate`, or the error of `sink`. After that the inflater cannot be used any more.
     mutating func inflate(
         _ input: Span<UInt8>, mask: MaskKey = .zero, into sink: inout some InflatedByteSink
     ) throws(WebSocketError) {
@@ -76,14 +76,14 @@ protocol InflatedByteSink {
         }
     }
 
-    /// Ends a message: adds the tail that the sender left out, and throws where the data was not whole.
+    /// Ends a message: adds the tail that the sender omitted, and throws where the data was incomplete.
     ///
     /// - Parameter keepsWindow: whether the next message may refer to this one.
     mutating func finishMessage(
         keepsWindow: Bool, into sink: inout some InflatedByteSink
     ) throws(WebSocketError) {
-        // Nothing to inflate is the empty message of some senders; RFC 7692 §7.2.3.6 has them send one byte. And one
-        // whose data ends by a last block has nothing that the tail could belong to (§7.2.3.4 adds a byte for it).
+        // Some senders send no data for an empty message; RFC 7692 §7.2.3.6 requires one byte. And data that ends with a last
+        // block has nothing to which the tail could belong (§7.2.3.4 adds a byte for it).
         if messageBytes > 0 && !hasJustEnded {
             try inflate(plain: Self.tail.span, into: &sink)
             guard isAtBlockEnd else { throw .invalidDeflate }
@@ -100,9 +100,9 @@ protocol InflatedByteSink {
         var isFull = false
         repeat {
             let step = step(input: plain.extracting(used..<plain.count))
-            // zlib calls it a buffer error when there is nothing left to do: all input is used, all output given.
+            // zlib returns a buffer error when there is nothing left to do: all input is used, all output delivered.
             if step.status == Z_BUF_ERROR && step.used == 0 && step.given == 0 { return }
-            // What came out before broken data counts first, so that the failure does not depend on the cuts.
+            // Output before invalid data is delivered first, so that the failure does not depend on how the data was cut.
             if step.given > 0 { try sink.append(unsafe UnsafeBufferPointer(output).span.extracting(0..<step.given)) }
             guard step.status == Z_OK || step.status == Z_STREAM_END else { throw .invalidDeflate }
             hasJustEnded = step.status == Z_STREAM_END
@@ -128,7 +128,7 @@ protocol InflatedByteSink {
             unsafe stream.pointee.avail_out = UInt32(room)
             return unsafe CZlib.inflate(stream, Z_SYNC_FLUSH)
         }
-        // zlib.h: 128 is added when inflate() has stopped right behind a block, before the next one's header.
+        // zlib.h: 128 is added when inflate() has stopped directly after a block, before the header of the next one.
         unsafe isAtBlockEnd = stream.pointee.data_type & 128 != 0
         return unsafe Step(
             status: status, used: input.count - Int(stream.pointee.avail_in),

@@ -1,22 +1,22 @@
-/// A message whose last frame has not come yet.
+/// A message whose last frame has not arrived yet.
 struct PartialMessage: InflatedByteSink {
-    /// What becomes of its bytes.
+    /// What happens to its bytes.
     private enum Keeping {
         case nothing
         case everything
-        /// Blanks alone have come; what comes next says whether it is an object. So many bytes are kept at most.
+        /// Only blanks have arrived; the next byte shows whether it is an object. The value is the most bytes that are kept.
         case undecided(Int)
         case object(Int)
     }
 
     let kind: MessageKind
     let isCompressed: Bool
-    /// The limit of messages that nobody asked for.
+    /// The limit for messages that the owner did not ask for.
     let maximumBytes: Int
-    /// When its first frame came; monotonic, in ms.
+    /// When its first frame arrived; monotonic, in ms.
     let began: UInt64
     var fragments = 0
-    /// Payload bytes as the frames announced them.
+    /// Payload bytes that the frame headers announced.
     var wireBytes = 0
     /// Bytes of the message itself so far.
     private(set) var byteCount = 0
@@ -36,7 +36,7 @@ struct PartialMessage: InflatedByteSink {
         }
     }
 
-    /// How long the message may become, as far as is known of it.
+    /// How long the message may become, according to what is known of it so far.
     var limit: Int {
         switch keeping {
         case .nothing, .everything: maximumBytes
@@ -44,7 +44,7 @@ struct PartialMessage: InflatedByteSink {
         }
     }
 
-    /// Appends bytes that were not compressed, `mask` laid over them; their frame's header was checked already.
+    /// Appends bytes that were not compressed, unmasked with `mask`. The header of their frame was checked already.
     mutating func append(_ bytes: Span<UInt8>, mask: MaskKey) throws(WebSocketError) {
         try decide(bytes, mask)
         precondition(bytes.count <= limit - byteCount, "a payload over the limit that its header kept")
@@ -53,7 +53,7 @@ struct PartialMessage: InflatedByteSink {
         keep(bytes, mask)
     }
 
-    /// Appends inflated bytes, whose number nothing announced. Those within the limit are looked at first, so that
+    /// Appends inflated bytes, whose number was not announced. The bytes within the limit are checked first, so that
     /// the failure does not depend on how the data was cut.
     mutating func append(_ bytes: Span<UInt8>) throws(WebSocketError) {
         try decide(bytes, .zero)
@@ -66,8 +66,8 @@ struct PartialMessage: InflatedByteSink {
         .messageTooLarge(bytes: UInt64(bytes), limit: maximumBytes)
     }
 
-    /// Looks for the first byte that is no blank. Before any of them is checked as text, so that the failure of a message
-    /// that is no object does not depend on how it was cut.
+    /// Searches for the first byte that is not a blank, before any byte is checked as text. So the failure of a message that is
+    /// not an object does not depend on how it was cut.
     private mutating func decide(_ bytes: Span<UInt8>, _ mask: MaskKey) throws(WebSocketError) {
         guard case .undecided(let maximum) = keeping else { return }
         for index in bytes.indices {
@@ -91,16 +91,16 @@ struct PartialMessage: InflatedByteSink {
         switch keeping {
         case .nothing: return
         case .everything:
-            // A message in one piece is allocated once at its size; what comes in pieces grows as arrays do.
+            // A message in one piece is allocated once, at its size. A message in several pieces grows like other arrays.
             if payload.isEmpty { payload.reserveCapacity(bytes.count) }
         case .undecided(let maximum), .object(let maximum):
             guard byteCount <= maximum else {
-                // It is within the limit of messages, and longer than what is asked for.
+                // It is within the limit of messages, and longer than an object that the owner wants.
                 keeping = .nothing
                 payload = []
                 return
             }
-            // An array that grows by itself may take twice the room.
+            // An array that grows by itself may allocate twice the memory.
             let needed = payload.count + bytes.count
             if needed > payload.capacity { payload.reserveCapacity(min(maximum, max(needed, 2 * payload.count))) }
         }

@@ -1,5 +1,5 @@
-// Work on payload bytes a word at a time. Beside the calls into zlib, this is the module's only unsafe code: safe
-// subscripts cost a bounds check a byte, and every byte that a client sends passes here.
+// Processes payload bytes a word at a time. Besides the calls into zlib, this is the module's only unsafe code: safe
+// subscripts cost a bounds check for each byte, and every byte that a client sends is processed here.
 
 extension [UInt8] {
     /// Appends all of `bytes`.
@@ -9,7 +9,7 @@ extension [UInt8] {
         }
     }
 
-    /// Appends `bytes` with `key` laid over them, which masks and unmasks alike (RFC 6455 §5.3).
+    /// Appends `bytes` combined with `key`. The same operation masks and unmasks (RFC 6455 §5.3).
     mutating func append(_ bytes: Span<UInt8>, mask key: MaskKey) {
         let start = count
         append(bytes)
@@ -20,7 +20,7 @@ extension [UInt8] {
     }
 }
 
-/// Lays `key` over `bytes` in place: eight at a time, then the rest.
+/// Combines `bytes` with `key` in place: eight bytes at a time, then the rest.
 func applyMask(_ key: MaskKey, to bytes: UnsafeMutableRawBufferPointer) {
     guard let base = bytes.baseAddress, key != .zero else { return }
     let word = key.word
@@ -36,9 +36,9 @@ func applyMask(_ key: MaskKey, to bytes: UnsafeMutableRawBufferPointer) {
     }
 }
 
-/// How many bytes from `start` on are ASCII under `key`, counted in whole words: 0 where fewer than eight are.
+/// How many bytes from `start` on are ASCII under `key`, counted in whole words; 0 where fewer than eight are.
 ///
-/// `key` belongs to the first byte of `bytes`; the test of a word is that none of its eight top bits is set.
+/// `key` belongs to the first byte of `bytes`. A word passes if none of its eight top bits is set.
 func asciiWords(_ bytes: Span<UInt8>, from start: Int, mask key: MaskKey) -> Int {
     let word = key.advanced(by: start).word
     return unsafe bytes.withUnsafeBytes { all in
@@ -52,18 +52,18 @@ func asciiWords(_ bytes: Span<UInt8>, from start: Int, mask key: MaskKey) -> Int
     }
 }
 
-/// The four bytes that a client lays over its payload (RFC 6455 §5.3), the first in the lowest bits.
+/// The four bytes with which a client masks its payload (RFC 6455 §5.3); the first is in the lowest bits.
 ///
-/// They must be unpredictable, so whoever sends brings them from a good source; this module has none.
+/// They must be unpredictable. So the sender gets them from a good source; this module has none.
 package struct MaskKey: Sendable, Hashable {
     package let value: UInt32
 
     package init(_ value: UInt32) { self.value = value }
 
-    /// Changes nothing: what an unmasked frame is read with.
+    /// Changes nothing: the key for unmasked frames.
     static let zero = MaskKey(0)
 
-    /// The key as it applies from the `count`-th byte of a payload on.
+    /// The key for the payload from its `count`-th byte on.
     func advanced(by count: Int) -> MaskKey {
         let shift = UInt32(count & 3) * 8
         return shift == 0 ? self : MaskKey(value >> shift | value << (32 - shift))
@@ -72,6 +72,6 @@ package struct MaskKey: Sendable, Hashable {
     /// The byte that belongs to the `index`-th byte of the payload.
     func byte(_ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: value >> (UInt32(index & 3) * 8)) }
 
-    /// The key twice, as eight bytes lie in memory on this machine.
+    /// The key twice, in the byte order of eight bytes in this machine's memory.
     var word: UInt64 { (UInt64(value) | UInt64(value) << 32).littleEndian }
 }

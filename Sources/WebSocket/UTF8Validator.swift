@@ -1,7 +1,7 @@
-/// Checks UTF-8 as it comes, cut anywhere, and stops at the first byte that no valid text can have there
+/// Checks UTF-8 as it arrives, cut anywhere, and stops at the first byte that is not possible there in valid text
 /// (RFC 3629 §4: no overlong forms, no surrogates, nothing over U+10FFFF).
 struct UTF8Validator {
-    /// Continuation bytes that the character begun still needs.
+    /// How many continuation bytes the current character still needs.
     private var missing: UInt8 = 0
     /// The range of the next one; narrower after E0, ED, F0 and F4 (the table in RFC 3629 §4).
     private var lowest: UInt8 = 0x80
@@ -10,8 +10,8 @@ struct UTF8Validator {
     /// Whether the text could end here.
     var isComplete: Bool { missing == 0 }
 
-    /// Checks more of the text, `mask` laid over it. The index of the first impossible byte, or nil; after an index
-    /// the validator is of no further use.
+    /// Checks more of the text, unmasked with `mask`. Returns the index of the first impossible byte, or nil. After an index
+    /// the validator cannot be used any more.
     mutating func consume(_ bytes: Span<UInt8>, mask: MaskKey = .zero) -> Int? {
         var index = 0
         while index < bytes.count {
@@ -19,7 +19,7 @@ struct UTF8Validator {
                 index += asciiWords(bytes, from: index, mask: mask)
                 if index == bytes.count { return nil }
             }
-            // At most 8 bytes one by one, then ASCII is tried again: this bounds the wasted attempts in mixed text.
+            // At most 8 bytes one by one, then ASCII is tried again: this limits the wasted attempts in mixed text.
             let stop = min(index + 8, bytes.count)
             while index < stop {
                 guard accept(bytes[index] ^ mask.byte(index)) else { return index }

@@ -1,7 +1,7 @@
-// Whoever closes a WebSocket or is closed needs them.
+// All code that closes a WebSocket, or whose WebSocket is closed, needs the close codes.
 @_exported import CloseCodes
 
-/// Why a connection was failed (RFC 6455 §7.1.7): the rule that the peer broke, with what it sent.
+/// Why a connection was failed (RFC 6455 §7.1.7): the rule that the peer broke, and the value it sent.
 package enum WebSocketError: Error, Equatable, Sendable {
     case reservedBits(UInt8)
     case reservedOpcode(UInt8)
@@ -18,7 +18,7 @@ package enum WebSocketError: Error, Equatable, Sendable {
     case tooManyFragments(limit: Int)
     case tooManyControlFrames(limit: Int)
     case tooManyMessages(limit: Int)
-    /// Messages that its owner has to judge, each at a cost of its own.
+    /// Messages that the owner must check; each check has its own cost.
     case tooManyTokens(limit: Int)
     case tooManyBytes(limit: Int)
     case messageTooSlow(limitMilliseconds: UInt64)
@@ -43,7 +43,7 @@ extension WebSocketError {
         }
     }
 
-    /// The fixed words that the peer sees; nothing of what it sent is repeated to it.
+    /// The fixed text for the peer. It never repeats anything that the peer sent.
     package var reason: String {
         switch self {
         case .reservedBits: "reserved bits set"

@@ -1,26 +1,26 @@
-/// What one peer may ask of a receiver; over a limit the connection is failed.
+/// The limits of a receiver for one peer. Over a limit the connection is failed.
 package struct WebSocketLimits: Sendable, Hashable {
-    /// Bytes of one message, over all of its fragments and after inflation: what a hostile peer can make us hold.
+    /// Bytes of one message, over all its fragments and after inflation: the memory that a hostile peer can make us use.
     package var maximumMessageBytes: Int
-    /// Frames of one message, empty ones included: these cost work without counting as bytes.
+    /// Frames of one message, including empty ones: they cost work without counting as bytes.
     package var maximumFragments: Int
-    /// Pings and pongs within a second: each costs an answer, or timers that are set again.
+    /// Pings and pongs within a second: each costs an answer, or sets timers again.
     package var maximumControlFramesPerSecond: Int
-    /// Frames of messages within a second, fragments counted one by one. A peer to which nobody listens has no use for many.
+    /// Frames of messages within a second; each fragment counts. A peer whose messages are not used has no need for many.
     package var maximumMessagesPerSecond: Int
-    /// Bytes within a second, as they stand on the wire: headers, and control frames with them. Empty frames cost work
-    /// without bytes, large ones bytes without frames: each has a limit.
+    /// Bytes within a second, as they are sent: including headers and control frames. Empty frames cost work without bytes,
+    /// large ones bytes without frames: each has a limit.
     package var maximumInboundBytesPerSecond: Int
-    /// From the first frame of a message to its last byte, in milliseconds; checked when something comes. One that is not
-    /// whole holds memory, compressed up to 44 KiB for the inflater; a peer that says nothing at all is found by its pongs.
+    /// From the first frame of a message to its last byte, in ms; checked when bytes arrive. An incomplete message uses memory,
+    /// a compressed one up to 44 KiB for the inflater. A peer that sends nothing at all is detected by its missing pongs.
     package var maximumMessageMilliseconds: UInt64
-    /// What one call of a session reads before others have their turn; what is left waits for the next call.
+    /// How much one call of a session reads before others have their turn. The rest waits for the next call.
     package var turn: Turn
 
-    /// The work of one turn. Bytes that came bound neither: an empty frame has 6 of them, and 20 may inflate to 4 KiB.
+    /// The work of one turn. The received bytes limit neither value: an empty frame has 6, and 20 may inflate to 4 KiB.
     package struct Turn: Sendable, Hashable {
         package var maximumFrames: Int
-        /// Bytes after inflation; the message that goes over it is read to the end of what came of it.
+        /// Bytes after inflation. The message that exceeds it is read to the end of its received bytes.
         package var maximumInflatedBytes: Int
 
         package init(maximumFrames: Int, maximumInflatedBytes: Int) {
@@ -29,9 +29,9 @@ package struct WebSocketLimits: Sendable, Hashable {
             self.maximumInflatedBytes = maximumInflatedBytes
         }
 
-        /// For a connection that has its loop for itself.
+        /// For a connection that has its own loop.
         package static let unlimited = Turn(maximumFrames: .max, maximumInflatedBytes: .max)
-        /// For one of many on a loop: some 100 µs (an empty frame takes 0.1 µs, a KiB of inflated bytes 2 µs).
+        /// For one of many on a loop: some 100 µs (an empty frame costs 0.1 µs, a KiB of inflated bytes 2 µs).
         package static let shared = Turn(maximumFrames: 512, maximumInflatedBytes: 64 * 1024)
     }
 
@@ -52,31 +52,31 @@ package struct WebSocketLimits: Sendable, Hashable {
         self.turn = turn
     }
 
-    /// The most bytes of a message on the wire that may have so many when it is inflated. Deflate adds 5 bytes to a block
-    /// of up to 64 KiB that does not shrink, and 5 to each flush, so an eighth more and 1 KiB serves any honest sender;
-    /// without a bound, empty blocks would be work without end that gives no byte of output.
+    /// The most bytes on the wire of a message that has `maximumBytes` when inflated. Deflate adds 5 bytes to a block of up
+    /// to 64 KiB that does not shrink, and 5 to each flush. So an eighth more and 1 KiB is enough for any honest sender.
+    /// Without a limit, empty blocks would be endless work without output.
     static func compressedBytes(of maximumBytes: Int) -> Int {
         let (sum, overflow) = maximumBytes.addingReportingOverflow(maximumBytes / 8 + 1024)
         return overflow ? .max : sum
     }
 }
 
-/// What becomes of the payload of messages.
+/// What happens to the payload of messages.
 package enum PayloadPolicy: Sendable, Hashable {
-    /// Collected and given with the event.
+    /// Collected and delivered with the event.
     case deliver
-    /// Checked against every rule and limit, but never held: one that only sends reads its peer at no cost in memory.
+    /// Checked against every rule and limit, but never stored: a sending-only owner reads its peer without any memory cost.
     case discard
-    /// Text that begins like a JSON object is collected and given with the event, up to so many bytes, even where that is
-    /// over the limit of messages: the owner asked for one such message, and judges of any other whether it is too large.
-    /// All else is as with `discard`.
+    /// Text that begins like a JSON object is collected and delivered with the event, up to this many bytes, even over the limit
+    /// of messages. The owner asked for one such message, and decides for any other whether it is too large. Everything
+    /// else is handled as with `discard`.
     case objects(maximumBytes: Int)
 }
 
-/// What came within the running second.
+/// Counts of what arrived within the running second.
 struct InboundRate {
-    /// The lowest bits of the time in ms: whoever says nothing for 50 days and then goes on within the same second
-    /// counts on.
+    /// The lowest bits of the time in ms. If a peer sends nothing for 50 days and then continues within the same second, the
+    /// old counts continue.
     private var since: UInt32 = 0
     private var control: UInt32 = 0
     private var data: UInt32 = 0
@@ -101,7 +101,7 @@ struct InboundRate {
         return max(0, limits.maximumInboundBytesPerSecond - Int(bytes))
     }
 
-    /// Of the second in which ``bytesLeft(now:_:)`` was asked.
+    /// Counts bytes in the second in which ``bytesLeft(now:_:)`` was called.
     mutating func countBytes(_ count: Int) { bytes = UInt32(clamping: Int(bytes) + count) }
 
     private mutating func begin(now: UInt64) {

@@ -1,17 +1,17 @@
-/// Reads what a peer sends (RFC 6455 §5 to §7, RFC 7692 §6) and gives events; bytes may come cut anywhere.
+/// Reads the bytes of a peer (RFC 6455 §5 to §7, RFC 7692 §6) and produces events. The bytes may be cut anywhere.
 ///
-/// Work is linear in the bytes. Between messages it holds nothing on the heap, but for the inflater's window where
-/// the peer's context takeover was agreed.
+/// Work is linear in the bytes. Between messages it holds nothing on the heap, except the inflater's window where the
+/// peer's context takeover was agreed.
 package struct WebSocketReceiver: ~Copyable {
     private enum State {
         case header(FrameHeaderParser)
-        /// Inside a payload of which so many bytes have come.
+        /// Inside a payload; `received` bytes of it have arrived.
         case payload(FrameHeader, received: Int)
         case finished
     }
 
-    /// What has come of a frame, a message or a control frame that is not whole yet, and the inflater where one is
-    /// kept: gone while the connection is idle.
+    /// The received part of an incomplete frame, message or control frame, and the inflater where one is kept. It is released
+    /// while the connection is idle.
     private final class Work {
         /// Nil between frames.
         var state: State?
@@ -26,17 +26,17 @@ package struct WebSocketReceiver: ~Copyable {
     private let sender: Role
     /// How the peer compresses, if it may.
     private let compression: DeflateDirection?
-    /// Whether a close frame or a failure has ended it; what comes then is not looked at (RFC 6455 §5.5.1, §7.1.7).
+    /// Whether a close frame or a failure has ended it. Later bytes are ignored (RFC 6455 §5.5.1, §7.1.7).
     package private(set) var isFinished = false
 
-    /// - Parameter role: our own; the peer has the other.
+    /// - Parameter role: our own role; the peer has the other one.
     package init(role: Role, on shared: WebSocketLoop, deflate: DeflateParameters? = nil) {
         sender = role == .server ? .client : .server
         self.shared = shared
         compression = deflate?.direction(from: sender)
     }
 
-    /// A receiver with limits of its own.
+    /// A receiver with its own limits.
     package init(
         role: Role, limits: WebSocketLimits, deflate: DeflateParameters? = nil,
         payloads policy: PayloadPolicy = .deliver
@@ -44,11 +44,11 @@ package struct WebSocketReceiver: ~Copyable {
         self.init(role: role, on: WebSocketLoop(limits: limits, payloads: policy), deflate: deflate)
     }
 
-    /// Reads what came, up to the work of one turn, and appends what it meant.
+    /// Reads the received bytes, up to the work of one turn, and appends the events.
     ///
-    /// - Parameter now: monotonic, in ms; the limits of what comes within a second and of a message's time rest on it.
-    /// - Returns: how many bytes were read; the others have to come again, before any that came later. All of them
-    ///   without a limit on turns, or when it is finished.
+    /// - Parameter now: monotonic, in ms. The limits per second and the limit of a message's time depend on it.
+    /// - Returns: how many bytes were read. The others must be passed again, before any later ones. Without a limit on turns,
+    ///   or when it is finished, all bytes were read.
     @discardableResult
     package mutating func receive(_ bytes: Span<UInt8>, now: UInt64, into events: inout [WebSocketEvent]) -> Int {
         shared.beginTurn()
@@ -57,7 +57,7 @@ package struct WebSocketReceiver: ~Copyable {
         if case .finished = state { return bytes.count }
         do throws(WebSocketError) {
             if let began = work?.message?.began { try checkTime(since: began, now: now) }
-            // What stands before the limit is read, whatever comes behind it.
+            // The bytes before the limit are read, whatever follows them.
             let allowed = bytes.extracting(first: rate.bytesLeft(now: now, shared.limits))
             let count = try read(allowed, &state, now: now, into: &events)
             rate.countBytes(count)
@@ -126,7 +126,7 @@ package struct WebSocketReceiver: ~Copyable {
         return work
     }
 
-    /// A message that was begun would otherwise keep what it holds as long as its peer answers pings.
+    /// Otherwise an incomplete message would keep its memory as long as its peer answers pings.
     private func checkTime(since began: UInt64, now: UInt64) throws(WebSocketError) {
         let limit = shared.limits.maximumMessageMilliseconds
         guard now - began <= limit else { throw .messageTooSlow(limitMilliseconds: limit) }
@@ -148,7 +148,7 @@ package struct WebSocketReceiver: ~Copyable {
         if header.length == 0 { try finish(header, &state, into: &events) }
     }
 
-    /// RFC 6455 §5.4, and the limits, from what the header announces: nothing has been sized by it yet.
+    /// RFC 6455 §5.4, and the limits, checked with the values of the header: nothing has been allocated for them yet.
     private func beginFragment(_ header: FrameHeader, _ work: Work, now: UInt64) throws(WebSocketError) {
         let limits = shared.limits
         switch (header.opcode, work.message != nil) {
@@ -191,7 +191,7 @@ package struct WebSocketReceiver: ~Copyable {
             if work.inflater == nil { work.inflater = try shared.borrowInflater(windowBits: windowBits) }
             let before = work.message!.byteCount
             try work.inflater!.inflate(piece, mask: mask, into: &work.message!)
-            // Blocks that are empty inflate to nothing, at the same cost.
+            // Empty blocks inflate to nothing, but cost the same.
             shared.turnInflatedBytes += max(work.message!.byteCount - before, piece.count)
         } else {
             try work.message!.append(piece, mask: mask)
@@ -228,7 +228,7 @@ package struct WebSocketReceiver: ~Copyable {
         if work.message!.isCompressed, work.inflater != nil {
             let keepsWindow = compression!.contextTakeover
             try work.inflater!.finishMessage(keepsWindow: keepsWindow, into: &work.message!)
-            // A window of up to 32 KiB is given back unless the next message may refer to it.
+            // A window of up to 32 KiB is released unless the next message may refer to it.
             if !keepsWindow, let inflater = work.inflater.take() { shared.giveBack(inflater) }
         }
         let message = work.message.take()!
@@ -264,15 +264,15 @@ private struct CloseFrame {
     }
 }
 
-/// What came from the peer. Payloads are never longer than the limits allow; text is valid UTF-8.
+/// What the peer sent. Payloads are never longer than the limits allow; text is valid UTF-8.
 package enum WebSocketEvent: Equatable, Sendable {
     case message(MessageKind, [UInt8])
-    /// A message that was checked and not kept (`PayloadPolicy.discard`), with its size after inflation.
+    /// A message that was checked and not stored (`PayloadPolicy.discard`), with its size after inflation.
     case discarded(MessageKind, byteCount: Int)
     case ping([UInt8])
     case pong([UInt8])
-    /// The peer's close frame; nothing follows. No code: the frame was empty.
+    /// The peer's close frame; no event follows. Without a code, the frame was empty.
     case close(CloseCode?, reason: String)
-    /// The peer broke a rule; nothing follows.
+    /// The peer broke a rule; no event follows.
     case failed(WebSocketError)
 }

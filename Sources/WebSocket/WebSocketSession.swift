@@ -1,39 +1,39 @@
-/// One end of a connection after its handshake: receives, answers pings and closes by itself, and gathers the bytes
-/// to send. It neither knows a socket nor a clock. Confined to the loop of its connection.
+/// One end of a connection after its handshake. It receives, answers pings and closes by itself, and gathers the bytes
+/// to send. It uses neither a socket nor a clock. Confined to the loop of its connection.
 ///
-/// The caller hands in what came (`receive`), then sends what `takeOutput` gives, unless bytes taken earlier have not
-/// left yet: then it waits with taking. That is how a peer that pings without reading costs one pending pong.
+/// The caller passes received bytes to `receive`, then sends the result of `takeOutput`. If earlier output has not left yet,
+/// the caller waits before the next `takeOutput`. So a peer that pings without reading costs one pending pong.
 package final class WebSocketSession {
-    /// How far the connection is (RFC 6455 §7).
+    /// The state of the connection (RFC 6455 §7).
     package enum Phase: Sendable {
         case open
-        /// Our close frame is written, the peer's has not come; the caller sets a deadline for it.
+        /// Our close frame is written, the peer's has not arrived. The caller sets a deadline for it.
         case closing
-        /// Both close frames were exchanged, or a rule was broken: nothing more is read, and what is left to send ends
-        /// with our close frame.
+        /// Both close frames were exchanged, or a rule was broken. Nothing more is read, and the rest of the output ends with
+        /// our close frame.
         case closed
     }
 
-    /// What the owner of the transport does about it.
+    /// What the owner of the transport must do.
     package enum TransportAction: Sendable {
         case keep
-        /// Wait for the peer, with a deadline, then close: for its close frame, or, being the client, for the server
+        /// Wait for the peer, with a deadline, then close. The server waits for its close frame, the client for the server
         /// to close first (RFC 6455 §7.1.1).
         case awaitPeer
-        /// Send what is left, then close.
+        /// Send the rest, then close.
         case closeAfterFlush
     }
 
-    /// How it ended, as RFC 6455 §7.1.5 and §7.1.6 count it.
+    /// How the connection ended, as RFC 6455 §7.1.5 and §7.1.6 define it.
     package struct Ending: Equatable, Sendable {
-        /// The peer's code if it sent one, `.noStatus` or `.abnormal` else; ours after a failure.
+        /// The peer's code if it sent one, otherwise `.noStatus` or `.abnormal`; our code after a failure.
         package let code: CloseCode
         package let reason: String
-        /// Whether close frames went both ways.
+        /// Whether both sides sent close frames.
         package let isClean: Bool
     }
 
-    // In this order the small ones share a word.
+    // In this order the small properties share a word.
     private var output: [UInt8] = []
     private var rare: Rare?
     private var receiver: WebSocketReceiver
@@ -41,16 +41,16 @@ package final class WebSocketSession {
     private let compression: DeflateDirection?
     package private(set) var phase = Phase.open
 
-    /// What an idle connection of a server does not have.
+    /// State that an idle connection of a server does not need.
     private final class Rare {
         var nextMaskKey: (() -> MaskKey)?
-        /// What came and was more than the work of one turn, from `restStart` on.
+        /// Received bytes beyond the work of one turn, from `restStart` on.
         var rest: [UInt8] = []
         var restStart = 0
         var deflater: Deflater?
         var pendingPong: [UInt8]?
-        /// Our answer to the peer's close or failure. It waits for `takeOutput`, so that answers to messages that came
-        /// in the same read still stand before it.
+        /// Our answer to the peer's close or failure. It waits for `takeOutput`, so that answers to messages of the same
+        /// read are sent before it.
         var pendingClose: (code: CloseCode?, reason: String)?
         var peerClose: (code: CloseCode?, reason: String)?
         var failure: WebSocketError?
@@ -63,14 +63,14 @@ package final class WebSocketSession {
         receiver = WebSocketReceiver(role: .server, on: shared, deflate: deflate)
     }
 
-    /// The server's end, with limits of its own.
+    /// The server's end, with its own limits.
     package convenience init(
         server limits: WebSocketLimits, deflate: DeflateParameters? = nil, payloads: PayloadPolicy = .deliver
     ) {
         self.init(server: WebSocketLoop(limits: limits, payloads: payloads), deflate: deflate)
     }
 
-    /// The client's end. `maskKeys` gives a fresh, unpredictable key for each frame (RFC 6455 §10.3).
+    /// The client's end. `maskKeys` returns a fresh, unpredictable key for each frame (RFC 6455 §10.3).
     package init(
         client limits: WebSocketLimits, deflate: DeflateParameters? = nil, payloads: PayloadPolicy = .deliver,
         maskKeys: @escaping () -> MaskKey
@@ -92,16 +92,16 @@ package final class WebSocketSession {
 
     // MARK: - Receiving
 
-    /// Reads what came, appends what it meant, and queues the answers that the protocol asks for.
+    /// Reads the received bytes, appends the events, and queues the answers that the protocol requires.
     ///
-    /// Where the limits bound the work of a turn, some of it may wait afterwards (`hasRest`). The caller then stops
-    /// reading the transport, and goes on with `receiveRest` after others had their turn, until nothing waits. What it
-    /// hands in meanwhile waits behind it: that is bounded by what was read of the transport already.
+    /// Where the limits bound the work of a turn, some bytes may wait afterwards (`hasRest`). Then the caller stops reading the
+    /// transport. After others had their turn, it calls `receiveRest` until nothing waits. Bytes that it passes meanwhile wait
+    /// after the rest. Their number is limited: they were read from the transport already.
     ///
     /// - Parameters:
     ///   - now: monotonic, in ms.
-    ///   - isBlocked: whether earlier output has not left: then answers to pings replace each other, as they do
-    ///     while output waits to be taken. Otherwise each ping of these bytes is answered.
+    ///   - isBlocked: whether earlier output has not left. Then a newer answer to a ping replaces an older one, as long as
+    ///     output is waiting. Otherwise each ping of these bytes is answered.
     package func receive(
         _ bytes: Span<UInt8>, now: UInt64, isBlocked: Bool = false, into events: inout [WebSocketEvent]
     ) {
@@ -111,10 +111,10 @@ package final class WebSocketSession {
         if count < bytes.count, phase != .closed { openRare().rest.append(bytes.extracting(count..<bytes.count)) }
     }
 
-    /// Whether some of what came waits for its turn.
+    /// Whether some of the received bytes wait for their turn.
     package var hasRest: Bool { rare.map { $0.restStart < $0.rest.count } ?? false }
 
-    /// One more turn for what waits; otherwise as `receive`.
+    /// One more turn for the waiting bytes; otherwise like `receive`.
     package func receiveRest(now: UInt64, isBlocked: Bool = false, into events: inout [WebSocketEvent]) {
         guard let rare else { return }
         if phase != .closed {
@@ -158,14 +158,14 @@ package final class WebSocketSession {
         end(answering: (code, ""))
     }
 
-    /// Ends it for a rule that the peer broke: one of the protocol, or one that only the owner can judge.
+    /// Ends the connection for a rule that the peer broke: a rule of the protocol, or one that only the owner can check.
     package func fail(_ error: WebSocketError) {
         openRare().failure = error
         end(answering: (error.closeCode, error.reason))
     }
 
     private func end(answering close: (code: CloseCode?, reason: String)) {
-        // After the close frame a pong says nothing new.
+        // After the close frame a pong has no use.
         rare?.pendingPong = nil
         if phase == .open { openRare().pendingClose = close }
         phase = .closed
@@ -173,12 +173,12 @@ package final class WebSocketSession {
 
     // MARK: - Sending
 
-    /// Whether messages and pings may still be queued: until a close is among the output (RFC 6455 §5.5.1).
+    /// Whether messages and pings may still be queued: until a close is part of the output (RFC 6455 §5.5.1).
     package var canSend: Bool { phase == .open || rare?.pendingClose != nil }
 
-    /// Queues a message. False, and nothing done, where `canSend` is.
+    /// Queues a message. Returns false and does nothing where `canSend` is false.
     ///
-    /// Where compression was agreed it is compressed, unless `isCompressible` says that this would be wasted.
+    /// Where compression was agreed the message is compressed, unless `isCompressible` is false because it would be wasted.
     @discardableResult
     package func send(_ kind: MessageKind, _ payload: Span<UInt8>, isCompressible: Bool = true) -> Bool {
         guard canSend else { return false }
@@ -191,7 +191,7 @@ package final class WebSocketSession {
         return true
     }
 
-    /// nil where nothing was agreed, or there is no memory for it: each message may go uncompressed (RFC 7692 §6).
+    /// Nil where no compression was agreed, or there is no memory for it: each message may be uncompressed (RFC 7692 §6).
     private func compress(_ payload: Span<UInt8>) -> [UInt8]? {
         guard let compression else { return nil }
         let rare = openRare()
@@ -205,7 +205,7 @@ package final class WebSocketSession {
         return compressed
     }
 
-    /// Queues a ping. False, and nothing done, where `canSend` is.
+    /// Queues a ping. Returns false and does nothing where `canSend` is false.
     ///
     /// - Precondition: at most 125 bytes.
     @discardableResult
@@ -216,7 +216,7 @@ package final class WebSocketSession {
         return true
     }
 
-    /// Queues a pong that nobody asked for (RFC 6455 §5.5.3: a heartbeat in one direction). False once a close was
+    /// Queues an unsolicited pong (RFC 6455 §5.5.3: a heartbeat in one direction). Returns false after a close was
     /// queued.
     ///
     /// - Precondition: at most 125 bytes.
@@ -228,7 +228,7 @@ package final class WebSocketSession {
         return true
     }
 
-    /// Begins to close; does nothing when that has begun already. Without `reason`, the code's own.
+    /// Begins to close. Does nothing when that has begun already. Without `reason`, the fixed reason of the code is sent.
     ///
     /// - Precondition: the code may be sent, and a reason is at most `CloseCode.maximumReasonBytes` long.
     package func close(_ code: CloseCode?, reason: String? = nil, retryMilliseconds: Int? = nil) {
@@ -243,7 +243,7 @@ package final class WebSocketSession {
         FrameEncoder.appendClose(code, reason: reason, mask: maskKey(), to: &output)
     }
 
-    /// Ends the reason of the close that answers a failure with the time after which the peer may come back. Only while that
+    /// Appends the time after which the peer may reconnect to the reason of the close that answers a failure. Only while that
     /// close waits for ``takeOutput()``.
     package func addRetry(milliseconds: Int) {
         guard let rare, let (code, reason) = rare.pendingClose else { return }
@@ -254,7 +254,7 @@ package final class WebSocketSession {
 
     package var hasOutput: Bool { !output.isEmpty || rare?.pendingPong != nil || rare?.pendingClose != nil }
 
-    /// The bytes to send, in order; afterwards there are none.
+    /// Returns the bytes to send, in order, and removes them.
     package func takeOutput() -> [UInt8] {
         if let payload = rare?.pendingPong {
             rare?.pendingPong = nil
@@ -282,7 +282,7 @@ package final class WebSocketSession {
         }
     }
 
-    /// How it ended, asked when the transport has.
+    /// How the connection ended. Read it when the transport has ended.
     package var ending: Ending {
         if let peerClose = rare?.peerClose {
             return Ending(code: peerClose.code ?? .noStatus, reason: peerClose.reason, isClean: true)
