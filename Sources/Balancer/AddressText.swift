@@ -1,9 +1,9 @@
-/// Addresses as text, without a system call and without an allocation for the reading.
+/// Addresses as text. Reading needs no system call and no allocation.
 enum AddressText {
     /// `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`
     private static let maximumBytes = 45
 
-    /// Four numbers from 0 to 255. No leading zeros: some readers take them for octal.
+    /// Four numbers from 0 to 255. No leading zeros: some readers read such numbers as octal.
     static func ipv4(_ text: ArraySlice<UInt8>) -> UInt32? {
         var address: UInt32 = 0
         var parts = 0
@@ -41,7 +41,7 @@ enum AddressText {
             }
             guard groups.append(rest[..<colon]) else { return nil }
             rest = rest[(colon + 1)...]
-            // Nothing behind a single colon.
+            // A single colon must not be the last character.
             guard let next = rest.first else { return nil }
             if next == .colon {
                 guard !groups.hasGap else { return nil }
@@ -52,7 +52,7 @@ enum AddressText {
         return groups.address
     }
 
-    /// The groups before and behind `::`.
+    /// The groups before and after `::`.
     private struct Groups {
         var hasGap = false
         private var before: UInt128 = 0

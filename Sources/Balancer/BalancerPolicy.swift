@@ -1,6 +1,6 @@
-/// The networks whose word about others is believed.
+/// The networks whose statements about clients are trusted.
 package struct TrustedNetworks: Equatable, Sendable {
-    /// Each address of a list is compared with each network: the largest providers publish some hundred networks.
+    /// Each address of a list is compared with each network. The largest providers publish some hundred networks.
     package static let maximumNetworks = 1024
 
     package let networks: [Network]
@@ -10,12 +10,12 @@ package struct TrustedNetworks: Equatable, Sendable {
     package func contains(_ address: ClientAddress) -> Bool { networks.contains { $0.contains(address) } }
 }
 
-/// Who stands between a node and its clients, and whose word about them is believed.
+/// Which balancers are between a node and its clients, and which of their statements are trusted.
 package struct BalancerPolicy: Equatable, Sendable {
     package let trusted: TrustedNetworks
     /// Whether each connection begins with a PROXY header, which only trusted peers may send.
     package let expectsProxyHeader: Bool
-    /// The header that names the client of a request; nil: none is read.
+    /// The header that names the client of a request. Nil: no header is read.
     package let header: ForwardedHeader?
 
     package init(
@@ -26,13 +26,13 @@ package struct BalancerPolicy: Equatable, Sendable {
         self.header = header
     }
 
-    /// Whether a socket's peer is listened to at all: where a PROXY header is expected, nobody else may send one.
+    /// Whether a connection from this peer is accepted: where a PROXY header is expected, only trusted peers may send it.
     package func admits(_ peer: ClientAddress) -> Bool { !expectsProxyHeader || trusted.contains(peer) }
 
-    /// Whose request it is.
+    /// The client that sent the request.
     ///
     /// - Parameters:
-    ///   - peer: the connection's address: the socket's, or what its PROXY header named.
+    ///   - peer: the connection's address: the one of the socket, or the one that its PROXY header named.
     ///   - fields: the values of the fields of a name, in their order.
     package func client(of peer: ClientAddress, _ fields: (_ name: String) -> [ArraySlice<UInt8>]) -> ClientAddress {
         guard let header, trusted.contains(peer) else { return peer }

@@ -1,7 +1,7 @@
-/// Where a client is, without a port: what logs, limits and lists of connections name.
+/// The address of a client, without a port, as logs, limits and lists of connections name it.
 ///
-/// One client has one value however its address is written: an IPv4 address that is mapped into IPv6 (RFC 4291 §2.5.5.2) is
-/// the IPv4 address, and the zone of a link-local address is left out.
+/// One client has one value however its address is written. An IPv4 address that is mapped into IPv6 (RFC 4291 §2.5.5.2)
+/// becomes the IPv4 address, and the zone of a link-local address is dropped.
 package enum ClientAddress: Hashable, Sendable {
     /// In host order.
     case ipv4(UInt32)
@@ -30,7 +30,7 @@ package enum ClientAddress: Hashable, Sendable {
 
     package init?(_ text: String) { self.init(Array(text.utf8)[...]) }
 
-    /// The first `bits` bits, the others 0. A Unix socket stays what it is.
+    /// Keeps the first `bits` bits and sets the others to 0. A Unix socket is not changed.
     package func masked(to bits: Int) -> ClientAddress {
         switch self {
         case .ipv4(let address): .ipv4(address & ~(UInt32.max >> bits))
@@ -40,7 +40,7 @@ package enum ClientAddress: Hashable, Sendable {
         }
     }
 
-    /// How many bits an address of this family has; 0 of a Unix socket.
+    /// How many bits an address of this family has; 0 for a Unix socket.
     package var width: Int {
         switch self {
         case .ipv4: 32

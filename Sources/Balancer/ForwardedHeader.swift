@@ -1,4 +1,4 @@
-/// The header in which a balancer names its client.
+/// The header in which a balancer names the client.
 package enum ForwardedHeader: String, Sendable, CaseIterable {
     case xForwardedFor = "x-forwarded-for"
     /// RFC 7239.
@@ -7,13 +7,13 @@ package enum ForwardedHeader: String, Sendable, CaseIterable {
     /// The header's name in lower case.
     package var name: String { rawValue }
 
-    /// The client that the header's fields name, which are one list in their order: its rightmost address that is not
-    /// trusted, or the leftmost if all are.
+    /// The client that the header's fields name. The fields are one list in their order: the result is its rightmost address
+    /// that is not trusted, or the leftmost if all are trusted.
     ///
-    /// Read from the right, and no further than that address: whatever the client itself wrote stands to the left of
-    /// what the balancers added, and no quote or comma of it changes how these are read.
+    /// Reads from the right, and no further than that address. Text that the client itself wrote is to the left of the
+    /// balancers' entries, and no quote or comma in it changes how these are read.
     ///
-    /// - Returns: nil where the list is empty, and where something that is no address stands in the way: an obfuscated name,
+    /// - Returns: nil where the list is empty, or where an element without an address comes first: an obfuscated name,
     ///   `unknown`, an element without `for`.
     package func client(in fields: [ArraySlice<UInt8>], trusted: TrustedNetworks) -> ClientAddress? {
         var leftmost: ClientAddress?
@@ -36,7 +36,7 @@ package enum ForwardedHeader: String, Sendable, CaseIterable {
         }
     }
 
-    /// Takes the last element off a field, without the blanks around it; nil when nothing is left.
+    /// Removes the last element of a field, without the blanks around it; nil when nothing is left.
     private func takeLast(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard !rest.isEmpty else { return nil }
         var start = rest.endIndex
@@ -49,8 +49,8 @@ package enum ForwardedHeader: String, Sendable, CaseIterable {
         return element
     }
 
-    /// The quote that opens the string of which the closing one stands at `close`: the next to the left without a backslash
-    /// before it, for inside a string each has one, and before a string stands `=`. Without one, the field's beginning.
+    /// The quote that opens the string whose closing quote is at `close`: the next quote to the left without a backslash before
+    /// it. Inside a string each quote has one, and before a string there is `=`. Without such a quote, the field's beginning.
     private func openingQuote(_ bytes: ArraySlice<UInt8>, before close: Int) -> Int {
         var index = close
         while index > bytes.startIndex {
@@ -78,7 +78,7 @@ package enum ForwardedHeader: String, Sendable, CaseIterable {
         return ClientAddress(host)
     }
 
-    /// A colon and digits, or (RFC 7239 §6.3) a name that begins with `_`.
+    /// A colon and digits, or a name that begins with `_` (RFC 7239 §6.3).
     private static func isPort(_ text: ArraySlice<UInt8>, takesObfuscated: Bool) -> Bool {
         guard text.first == .colon else { return false }
         let port = text.dropFirst()
@@ -88,12 +88,12 @@ package enum ForwardedHeader: String, Sendable, CaseIterable {
     }
 }
 
-/// One element of `Forwarded` (RFC 7239 §4): pairs by semicolon, `for=192.0.2.1;proto=https`.
+/// One element of `Forwarded` (RFC 7239 §4): pairs separated by semicolons, `for=192.0.2.1;proto=https`.
 ///
-/// A value may also hold unquoted what only a quoted string may, such as the colon of a port: many balancers write it so,
-/// and it can mean nothing else.
+/// An unquoted value may also contain characters that need a quoted string, such as the colon of a port. Many balancers
+/// write it so, and it has only one possible meaning.
 private enum ForwardedElement {
-    /// The value of its only `for`, unquoted; nil without one, with two, and where the element is malformed.
+    /// The value of its only `for`, unquoted. Nil without one, with two, and where the element is malformed.
     static func node(_ element: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = element
         var node: [UInt8]?
@@ -117,7 +117,7 @@ private enum ForwardedElement {
         }
     }
 
-    /// Takes a value off the front, up to the semicolon behind it or the end.
+    /// Removes a value from the front, up to the semicolon after it or the end.
     private static func takeValue(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
         var value: [UInt8] = []
         if rest.first == UInt8(ascii: "\"") {

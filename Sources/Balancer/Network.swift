@@ -1,15 +1,14 @@
 /// A network of addresses, a single address, or the peers of Unix sockets.
 package struct Network: Hashable, Sendable {
-    /// The first address; all bits behind the prefix are 0.
+    /// The first address; all bits after the prefix are 0.
     let base: ClientAddress
     /// The length of the prefix in bits.
     let bits: Int
 
     /// Reads `10.0.0.0/8`, `fd00::/8`, `192.0.2.1`, `2001:db8::1` or `unix`. A network within the mapped IPv4 addresses,
     /// `::ffff:10.0.0.0/104`, is the IPv4 network.
-    ///
-    /// - Throws: also where bits behind the prefix are set. `10.1.2.3/8` may mean one machine or sixteen million, and what
-    ///   is decided by it is whose word is believed: nobody should guess.
+    /// - Throws: also where bits after the prefix are set. `10.1.2.3/8` may mean one machine or sixteen million. The network
+    ///   decides whose statements are trusted, so its meaning must not be guessed.
     package init(_ text: String) throws(NetworkError) {
         let bytes = Array(text.utf8)
         if text == "unix" {
@@ -22,7 +21,7 @@ package struct Network: Hashable, Sendable {
             (base, bits) = (address, address.width)
             return
         }
-        // Of a mapped address the prefix counts 96 bits that the IPv4 address does not have.
+        // The prefix of a mapped address includes 96 bits that the IPv4 address does not have.
         let isMapped = address.width == 32 && bytes[..<slash].contains(.colon)
         let range = isMapped ? 96...128 : 0...address.width
         let digits = bytes[(slash + 1)...]
@@ -39,8 +38,8 @@ package struct Network: Hashable, Sendable {
         address.width == base.width && address.masked(to: bits) == base
     }
 
-    /// Whether every address of it is one that the Internet does not route: loopback, link-local, private (RFC 1918),
-    /// shared (RFC 6598) or unique local (RFC 4193). A Unix socket counts as one.
+    /// Whether the Internet routes none of its addresses: loopback, link-local, private (RFC 1918), shared (RFC 6598) or
+    /// unique local (RFC 4193). A Unix socket counts as one of them.
     package var isPrivate: Bool {
         Self.privateNetworks.contains { $0.contains(base) && $0.bits <= bits }
     }
@@ -56,16 +55,16 @@ package struct Network: Hashable, Sendable {
 }
 
 extension Network: CustomStringConvertible {
-    /// As ``init(_:)`` reads it.
+    /// The text that ``init(_:)`` reads.
     package var description: String { bits == base.width ? "\(base)" : "\(base)/\(bits)" }
 }
 
-/// Why a text is no network.
+/// Why a text is not a network.
 package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
     case notAnAddress
     /// The length of a prefix must be in this range.
     case prefix(ClosedRange<Int>)
-    /// Bits behind the prefix are set; what may have been meant.
+    /// Bits after the prefix are set. The values are what may have been meant.
     case hostBits(network: String, address: String)
 
     package var description: String {

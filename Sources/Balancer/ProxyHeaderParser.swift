@@ -1,44 +1,44 @@
-/// What the bytes of a connection so far amount to.
+/// The result of the bytes of a connection so far.
 package enum ProxyHeaderProgress: Equatable, Sendable {
     case needMore
-    /// A whole header, which ends with the first `consumed` bytes of the input. The address is the client's; nil where the
-    /// header names none, and the peer's own counts.
+    /// A complete header, which ends with the first `consumed` bytes of the input. The address is the client's. It is nil where
+    /// the header names none; then the peer's own address is used.
     case header(ClientAddress?, consumed: Int)
     case rejected(ProxyHeaderFault)
 }
 
-/// Why what a connection begins with is no PROXY header.
+/// Why the first bytes of a connection are not a PROXY header.
 package enum ProxyHeaderFault: String, Sendable, CaseIterable {
-    /// It begins with something else.
+    /// The connection begins with something else.
     case missing
     case malformed
-    /// It is over ``ProxyHeaderParser/maximumTextBytes`` or ``ProxyHeaderParser/maximumBinaryBytes``.
+    /// The header is over ``ProxyHeaderParser/maximumTextBytes`` or ``ProxyHeaderParser/maximumBinaryBytes``.
     case tooLong = "too long"
 }
 
 /// Reads the header with which a balancer begins a connection (HAProxy, "The PROXY protocol", versions 1 and 2).
 ///
-/// The same bytes give the same answer however they are cut, and nothing behind the header is consumed. Once it has
-/// answered, it is not asked again.
+/// The same bytes give the same answer however they are cut, and no byte after the header is consumed. After its answer
+/// it must not be called again.
 package struct ProxyHeaderParser: Sendable {
-    /// §2.1: the longest line of version 1, its CRLF included.
+    /// §2.1: the longest line of version 1, including its CRLF.
     package static let maximumTextBytes = 107
-    /// §2.2: what fits into the smallest segment that every host accepts, the first 16 bytes included.
+    /// §2.2: the size of the smallest segment that every host accepts, including the first 16 bytes.
     package static let maximumBinaryBytes = 536
 
     private static let textSignature = Array("PROXY ".utf8)
     private static let binarySignature: [UInt8] = [
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
-    /// Of version 2: the signature, version with command, family with transport, and the length of what follows.
+    /// In version 2: the signature, version with command, family with transport, and the length of the rest.
     private static let fixedBytes = 16
 
-    /// At most one of the two lengths above.
+    /// Never longer than the two lengths above.
     private var bytes: [UInt8] = []
 
     package init() {}
 
-    /// Whether a byte of the header has come.
+    /// Whether a byte of the header has arrived.
     package var hasBegun: Bool { !bytes.isEmpty }
 
     package mutating func consume(_ input: Span<UInt8>) -> ProxyHeaderProgress {
@@ -59,7 +59,7 @@ package struct ProxyHeaderParser: Sendable {
         case fault(ProxyHeaderFault)
     }
 
-    /// What follows from the byte that came last.
+    /// The result after the last byte.
     private func answer() -> Answer {
         let isText = bytes[0] == Self.textSignature[0]
         let signature = isText ? Self.textSignature : Self.binarySignature
@@ -76,7 +76,7 @@ package struct ProxyHeaderParser: Sendable {
             return bytes.count < Self.maximumTextBytes ? .pending : .fault(.tooLong)
         }
         let line = bytes[Self.textSignature.count..<(bytes.count - 2)]
-        // §2.1: what follows UNKNOWN is ignored, whatever it is.
+        // §2.1: anything after UNKNOWN is ignored.
         if line.elementsEqual("UNKNOWN".utf8) || line.starts(with: "UNKNOWN ".utf8) { return .done(nil) }
         let words = line.split(separator: 0x20, omittingEmptySubsequences: false)
         guard words.count == 5, AddressText.isPort(words[3]), AddressText.isPort(words[4]) else {
@@ -106,11 +106,11 @@ package struct ProxyHeaderParser: Sendable {
 
     private var isLocal: Bool { bytes[12] & 0x0F == 0 }
 
-    /// The bytes of the addresses that the family asks for; nil for what the specification does not know, and for datagrams,
-    /// which no stream carries.
+    /// The bytes of the addresses that the family requires. Nil for values that the specification does not define, and for
+    /// datagrams, which a stream cannot carry.
     private func neededBytes() -> Int? {
         guard bytes[12] == 0x20 || bytes[12] == 0x21 else { return nil }
-        // The balancer speaks for itself, as in its health checks: the family is ignored.
+        // The balancer itself is the client, for example in its health checks: the family is ignored.
         if isLocal { return 0 }
         switch bytes[13] {
         case 0x00, 0x01: return 0
@@ -121,7 +121,7 @@ package struct ProxyHeaderParser: Sendable {
         }
     }
 
-    /// The client's address. What stands behind the addresses, TLVs, is skipped.
+    /// The client's address. The TLVs after the addresses are skipped.
     private var source: ClientAddress? {
         guard !isLocal else { return nil }
         switch bytes[13] {
