@@ -1,4 +1,4 @@
-/// The number in a close frame (RFC 6455 §7.4, and Livegate's own from 4400 on).
+/// The number in a close frame (RFC 6455 §7.4; Livegate's own codes begin at 4400).
 package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 
@@ -27,8 +27,8 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     /// RFC 6455 §5.5: a control frame's 125 bytes less the two of the code.
     package static let maximumReasonBytes = 123
 
-    /// Whether the code may stand in a close frame (RFC 6455 §7.4 and IANA's registry: 1004 to 1006 and 1015 are kept
-    /// for what never goes over the wire, 1016 to 2999 are not assigned).
+    /// Whether the code is allowed in a close frame (RFC 6455 §7.4 and IANA's registry: 1004 to 1006 and 1015 are reserved for
+    /// values that are never sent, 1016 to 2999 are not assigned).
     package var mayBeSent: Bool {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true
@@ -37,17 +37,17 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// What a client does once it was closed.
+/// What a client does after it was closed.
 package enum ClientAction: Hashable, Sendable {
     /// The conversation is over.
     case finish
-    /// Come back with backoff. With `isBug` it first reports the code: repeating will not mend it.
+    /// Reconnect with backoff. With `isBug` the client first reports the code: a retry will not fix the cause.
     case backOff(isBug: Bool)
-    /// Come back after the reason's `retry_ms`, no earlier than this; with backoff where there is none.
+    /// Reconnect after the reason's `retry_ms`, no earlier than this; without a `retry_ms`, with backoff.
     case wait(minimumMilliseconds: Int)
-    /// Fetch a token and come back at once.
+    /// Fetch a token and reconnect at once.
     case refreshToken
-    /// Do not come back.
+    /// Do not reconnect.
     case stop
 }
 
@@ -55,12 +55,12 @@ extension CloseCode {
     /// One line of the protocol's table of close codes.
     package struct Row: Sendable {
         package let code: CloseCode
-        /// What the server writes as the reason.
+        /// The text that the server sends as the reason.
         package let reason: String
         package let action: ClientAction
     }
 
-    /// Every code that a Livegate server sends, as the protocol's section "Close codes" has them.
+    /// Every code that a Livegate server sends, as in the protocol's section "Close codes".
     package static let table: [Row] = [
         Row(code: .normal, reason: "done", action: .finish),
         Row(code: .goingAway, reason: "server stops", action: .backOff(isBug: false)),
@@ -81,22 +81,22 @@ extension CloseCode {
 
     private var row: Row? { Self.table.first { $0.code == self } }
 
-    /// The fixed reason, with `retry_ms=N` at its end where the client should come back at a certain time.
+    /// The fixed reason, with `retry_ms=N` at its end where the client should reconnect at a certain time.
     ///
-    /// - Parameter why: what stands there instead of the fixed reason.
+    /// - Parameter why: the text that replaces the fixed reason.
     package func reason(why: String? = nil, retryMilliseconds: Int? = nil) -> String {
         let fixed = why ?? row?.reason ?? ""
         guard let retryMilliseconds else { return fixed }
         return fixed.isEmpty ? "retry_ms=\(retryMilliseconds)" : "\(fixed) retry_ms=\(retryMilliseconds)"
     }
 
-    /// Whether the close says when to come back: its client waits for that long, and not by a backoff of its own.
+    /// Whether the close states when to reconnect: its client waits that long, without its own backoff.
     package var namesRetry: Bool { if case .wait = clientAction { true } else { false } }
 
-    /// What a client does on this code; one that the table lacks, or none at all, is a loss like any other.
+    /// What a client does on this code. An unknown code, or none at all, counts as an ordinary lost connection.
     package var clientAction: ClientAction { row?.action ?? .backOff(isBug: false) }
 
-    /// The longest wait that a reason can ask for, one day: a client must not be sent away for good by a slip.
+    /// The longest wait that a reason can demand, one day: a mistake must not send a client away for good.
     package static let maximumRetryMilliseconds = 86_400_000
 
     /// N of the `retry_ms=N` that ends `reason`; nil where there is none or it is over `maximumRetryMilliseconds`.
