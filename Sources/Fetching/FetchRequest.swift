@@ -1,8 +1,8 @@
-/// What is asked of a server of keys or of tokens, and how much of an answer is taken.
+/// A request to a server of keys or of tokens, and the limits for its answer.
 package struct FetchRequest: Sendable {
-    /// One that ``FetchURL/problem(_:)`` has nothing against.
+    /// A URL that ``FetchURL/problem(_:)`` accepts.
     package var url: String
-    /// The authorities that may vouch for the server, as PEM; nil: those of the system.
+    /// The authorities that may sign the server's certificate, as PEM. Nil: those of the system.
     package var authorities: [UInt8]?
     /// Header lines, `Name: value`, without line ends.
     package var headers: [String] = []
@@ -28,20 +28,20 @@ package struct FetchRequest: Sendable {
 
 /// Why there is no answer.
 package enum FetchError: Error, Hashable, Sendable {
-    /// No connection: the name is not known, nobody listens, the network is down.
+    /// No connection: the name is unknown, no server listens, or the network is down.
     case unreachable(String)
-    /// No TLS: the certificate is not trusted, not for this name, or expired; or the authorities cannot be read.
+    /// No TLS: the certificate is not trusted, is for another name or has expired; or the authorities are invalid.
     case notTrusted(String)
     case timedOut(milliseconds: Int)
     /// Any other answer than 200. A redirect is one: it is not followed.
     case status(Int)
-    /// The body is over this limit, or the head over its own.
+    /// The body is over this limit, or the head over its own limit.
     case tooLarge(bytes: Int)
-    /// What came is no HTTP, or ended too early.
+    /// The answer is not HTTP, or ended too early.
     case broken(String)
-    /// So many requests are open already.
+    /// This many requests are open already.
     case busy(limit: Int)
-    /// Nothing is fetched any more.
+    /// The fetcher was stopped.
     case stopped
 }
 

@@ -11,7 +11,7 @@ final class MultiHandle: @unchecked Sendable {
 
     let pointer: OpaquePointer
 
-    /// libcurl wants to be set up once, before anything else.
+    /// libcurl must be set up once, before anything else.
     private static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     init() throws(FetchError) {
@@ -30,7 +30,7 @@ final class MultiHandle: @unchecked Sendable {
 /// The one thread that drives all requests.
 @safe
 final class FetchThread {
-    /// How long it sleeps where libcurl has no earlier time of its own: whoever wants something wakes it.
+    /// How long the thread sleeps where libcurl has no earlier time of its own. A new request wakes it.
     private static let restMilliseconds: Int32 = 60_000
 
     private let handle: MultiHandle
@@ -44,7 +44,7 @@ final class FetchThread {
         self.queue = queue
     }
 
-    /// The thread takes no signals: they belong to those who watch for them.
+    /// The thread receives no signals: they belong to the threads that watch for them.
     consuming func start() throws(FetchError) {
         var all = sigset_t()
         var before = sigset_t()

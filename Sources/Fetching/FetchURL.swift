@@ -1,10 +1,10 @@
 import CCurl
 
-/// Which addresses may be asked: https, and http where nothing leaves the machine.
+/// Which addresses are allowed: https, and http where nothing leaves the machine.
 package enum FetchURL {
-    /// What is wrong with the text, as the end of a sentence that begins with it; nil when it may be asked.
+    /// What is wrong with the text, as the end of a sentence that begins with the text. Nil when the address is allowed.
     ///
-    /// Read by libcurl's own parser, so that what was checked is what is connected to.
+    /// libcurl's own parser reads it, so that the checked address is the one that is connected to.
     package static func problem(_ text: String) -> String? {
         guard let url = unsafe curl_url() else { return "cannot be read: no memory" }
         defer { unsafe curl_url_cleanup(url) }
@@ -31,7 +31,7 @@ package enum FetchURL {
         return unsafe String(cString: text)
     }
 
-    /// libcurl connects `localhost` to the machine itself, whatever a name server says of it.
+    /// libcurl connects `localhost` to the machine itself, whatever address a name server returns.
     private static func isLoopback(_ host: String) -> Bool {
         if host.lowercased() == "localhost" || host == "[::1]" { return true }
         let numbers = host.split(separator: ".", omittingEmptySubsequences: false)

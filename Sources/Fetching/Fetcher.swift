@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Asks servers by HTTP, on a thread of its own: no loop ever waits for one.
+/// Sends HTTP requests to servers, on its own thread: no loop ever waits for an answer.
 ///
 /// One thread drives all requests (libcurl's multi interface), keeps connections open between them, and resolves names on
-/// further threads. Proxies of the environment are not used: where a node connects to stands in its settings alone.
+/// further threads. It ignores the environment's proxies: only the settings decide where a node connects to.
 package final class Fetcher: Sendable {
-    /// What may be open at once: the questions of introspection (64), and one fetch for each issuer of tokens.
+    /// The most open requests: introspection requests (64), and one fetch for each issuer of tokens.
     package static let maximumOpen = 256
 
     package typealias Done = @Sendable (Result<[UInt8], FetchError>) -> Void
@@ -15,7 +15,7 @@ package final class Fetcher: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Throws: ``FetchError/broken(_:)`` where libcurl or the system has no room for it.
+    /// - Throws: ``FetchError/broken(_:)`` where libcurl or the system has no memory for it.
     package init() throws(FetchError) {
         handle = try MultiHandle()
         try FetchThread(handle, queue).start()
@@ -23,21 +23,21 @@ package final class Fetcher: Sendable {
 
     deinit { stop() }
 
-    /// Asks, and calls `done` once, on the fetcher's thread, which it must not keep; at once, on the caller's, where nothing
-    /// can be asked.
+    /// Sends a request and calls `done` once, on the fetcher's thread, which `done` must not block. If the request cannot be
+    /// sent, `done` is called at once, on the caller's thread.
     package func fetch(_ request: FetchRequest, _ done: @escaping Done) {
         if let refusal = queue.add(FetchQueue.Job(request: request, done: done)) { return done(.failure(refusal)) }
         handle.wake()
     }
 
-    /// Ends the thread. What is open ends with ``FetchError/stopped``.
+    /// Ends the thread. Open requests end with ``FetchError/stopped``.
     package func stop() {
         queue.stop()
         handle.wake()
     }
 }
 
-/// What is to be asked, between those who ask and the thread.
+/// The waiting requests, between the callers and the thread.
 final class FetchQueue: Sendable {
     struct Job: Sendable {
         let request: FetchRequest
@@ -45,16 +45,16 @@ final class FetchQueue: Sendable {
     }
 
     private struct State {
-        /// Not begun yet.
+        /// Not started yet.
         var waiting: [Job] = []
-        /// Begun or waiting: at most ``Fetcher/maximumOpen``.
+        /// Started or waiting: at most ``Fetcher/maximumOpen``.
         var open = 0
         var isStopped = false
     }
 
     private let state = Mutex(State())
 
-    /// Why it cannot be asked; nil when it will be.
+    /// Adds a request. Returns why it cannot be sent; nil when it will be sent.
     func add(_ job: Job) -> FetchError? {
         state.withLock { state in
             if state.isStopped { return .stopped }
@@ -67,7 +67,7 @@ final class FetchQueue: Sendable {
 
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// What is to begin, and whether the thread is to end instead.
+    /// Removes and returns the requests to start, and whether the thread must end instead.
     func take() -> (jobs: [Job], isStopped: Bool) {
         state.withLock { (exchange(&$0.waiting, with: []), $0.isStopped) }
     }
