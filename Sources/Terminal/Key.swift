@@ -1,9 +1,9 @@
-/// What a press on a terminal's keyboard means to a line editor, named after what readline calls it.
+/// The meaning of a key on a terminal's keyboard for a line editor, with the names of readline.
 package enum Key: Equatable, Sendable {
     case text(Unicode.Scalar)
     case enter
     case interrupt
-    /// Ctrl-D: the end of input on an empty line, else deletes forward.
+    /// Ctrl-D: the end of input on an empty line, otherwise deletes forward.
     case endOfInput
     case backspace, delete
     case left, right, wordLeft, wordRight, home, end
@@ -13,18 +13,18 @@ package enum Key: Equatable, Sendable {
     case clearScreen
 }
 
-/// Reads keys out of the bytes of a terminal, which may come cut anywhere.
+/// Reads keys from the bytes of a terminal, which may be cut anywhere.
 package struct KeyDecoder: Sendable {
     private enum State: Sendable {
         case ground
         case escape
-        /// Behind `ESC [` or `ESC O`: parameters so far.
+        /// After `ESC [` or `ESC O`: the parameters so far.
         case sequence([UInt8])
-        /// Inside a UTF-8 sequence of which so many bytes are to come.
+        /// Inside a UTF-8 sequence; `missing` bytes of it have not arrived yet.
         case utf8([UInt8], missing: Int)
     }
 
-    /// A terminal's longest sequence that means something here has six bytes; longer ones are read over.
+    /// The longest terminal sequence with a meaning here has six bytes; longer ones are skipped.
     private static let maximumParameterBytes = 16
 
     private var state = State.ground
@@ -91,7 +91,7 @@ package struct KeyDecoder: Sendable {
     }
 
     private mutating func sequence(_ byte: UInt8, _ parameters: [UInt8], _ keys: inout [Key]) {
-        // ECMA-48 §5.4: parameters are 0x20 to 0x3F, what ends the sequence is 0x40 to 0x7E.
+        // ECMA-48 §5.4: parameters are 0x20 to 0x3F; a byte from 0x40 to 0x7E ends the sequence.
         if byte >= 0x20 && byte < 0x40 {
             state = .sequence(parameters.count < Self.maximumParameterBytes ? parameters + [byte] : parameters)
             return
@@ -120,7 +120,7 @@ package struct KeyDecoder: Sendable {
 
     private mutating func utf8(_ byte: UInt8, _ begun: [UInt8], _ missing: Int, _ keys: inout [Key]) {
         guard byte & 0xC0 == 0x80 else {
-            // What was begun is no character; this byte may begin one.
+            // The bytes so far are not a character; this byte may begin one.
             state = .ground
             ground(byte, &keys)
             return
@@ -134,7 +134,7 @@ package struct KeyDecoder: Sendable {
         guard let text = String(validating: bytes, as: UTF8.self), let scalar = text.unicodeScalars.first else {
             return
         }
-        // C1 control characters would steer the terminal when they are shown.
+        // C1 control characters would control the terminal when they are printed.
         if scalar.value >= 0xA0 { keys.append(.text(scalar)) }
     }
 }

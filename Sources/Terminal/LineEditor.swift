@@ -1,4 +1,4 @@
-/// What came of some keys.
+/// The result of some keys.
 package enum EditorEvent: Equatable {
     case line(String)
     case interrupt
@@ -6,14 +6,14 @@ package enum EditorEvent: Equatable {
     case clearScreen
 }
 
-/// A line being typed: its characters, the cursor, what was typed before. Knows no terminal; ``rendered(columns:)``
-/// gives the bytes that show it.
+/// A line that is being typed: its characters, the cursor, and the lines typed before. It uses no terminal;
+/// ``rendered(columns:)`` returns the bytes that show the line.
 ///
-/// A character is what a reader takes for one (a grapheme), so that a letter goes together with its accents.
+/// A character is what a reader regards as one (a grapheme), so that a letter and its accents belong together.
 package struct LineEditor {
     /// Lines kept for the arrow keys.
     package static let maximumHistoryLines = 500
-    /// The longest line that can be typed or pasted; what is over is dropped. Messages of more come through a pipe.
+    /// The longest line that can be typed or pasted; the rest is dropped. Longer messages come through a pipe.
     package static let maximumCharacters = 1 << 20
 
     package let prompt: String
@@ -21,7 +21,7 @@ package struct LineEditor {
     package private(set) var cursor = 0
     private var decoder = KeyDecoder()
     private var history: [String] = []
-    /// Where in the history we are; its count means the line being typed.
+    /// The present position in the history; its count means the line being typed.
     private var historyIndex = 0
     /// The line being typed, while an older one is shown.
     private var draft: [Character] = []
@@ -31,7 +31,7 @@ package struct LineEditor {
 
     package var text: String { String(characters) }
 
-    /// Takes the bytes of a terminal and changes the line.
+    /// Reads the bytes of a terminal and changes the line.
     package mutating func type(_ bytes: some Sequence<UInt8>) -> [EditorEvent] {
         decoder.decode(bytes).compactMap { press($0) }
     }
@@ -68,7 +68,7 @@ package struct LineEditor {
 
     private mutating func insert(_ scalar: Unicode.Scalar) {
         guard characters.count < Self.maximumCharacters else { return }
-        // A mark joins the character before the cursor.
+        // A combining mark joins the character before the cursor.
         if !scalar.isASCII, cursor > 0 {
             let joined = String(characters[cursor - 1]) + String(scalar)
             if joined.count == 1, joined.unicodeScalars.count <= 32 {
@@ -126,11 +126,11 @@ package struct LineEditor {
 }
 
 extension LineEditor {
-    /// The bytes that draw prompt and line over the row on which the cursor stands. A line longer than the row is shown
-    /// in part, so that the cursor can be seen.
+    /// The bytes that draw prompt and line over the row of the cursor. A line longer than the row is shown in part, so that
+    /// the cursor is visible.
     package func rendered(columns: Int) -> String {
         let promptWidth = TextWidth.of(prompt)
-        // One column stays free: a cursor behind the last one is in different places on different terminals.
+        // One column stays free: terminals differ in where they show a cursor behind the last column.
         let room = max(columns - promptWidth - 1, 1)
         var start = cursor
         var before = 0
@@ -150,12 +150,12 @@ extension LineEditor {
     }
 }
 
-/// How many columns of a terminal text takes.
+/// How many columns of a terminal a text needs.
 package enum TextWidth {
     package static func of(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
         if first.isASCII { return 1 }
-        // U+FE0F asks for the coloured form of what stands before it, which is wide.
+        // U+FE0F requests the coloured form of the character before it, which is wide.
         if character.unicodeScalars.contains("\u{FE0F}") { return 2 }
         switch first.properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format: return 0
@@ -165,7 +165,7 @@ package enum TextWidth {
 
     package static func of(_ text: some Sequence<Character>) -> Int { text.reduce(0) { $0 + of($1) } }
 
-    /// Unicode's East Asian Width W and F, by blocks (UAX #11): a line editor may be off by one in a rare block, a
+    /// Unicode's East Asian Width W and F, by blocks (UAX #11). A line editor may be off by one in a rare block; a
     /// table of all of them would be longer than the editor.
     private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.properties.isEmojiPresentation { return true }

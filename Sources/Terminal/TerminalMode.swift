@@ -2,18 +2,18 @@ import CLinux
 import CTerminal
 import Glibc
 
-/// What the terminal does by itself with what is typed.
+/// What the terminal itself does with typed input.
 package struct TerminalMode: Sendable {
     private let saved: termios
 
-    /// The mode as it is; nil where standard input is no terminal.
+    /// The present mode; nil where standard input is not a terminal.
     package init?() {
         var mode = termios()
         guard unsafe tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         saved = mode
     }
 
-    /// Keys come one by one and are not shown; signals of Ctrl-C and Ctrl-Z stay, and so does the end of lines.
+    /// Keys arrive one by one and are not shown. The signals of Ctrl-C and Ctrl-Z stay, and so does the end of lines.
     package func enterRaw() {
         var mode = saved
         mode.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
@@ -21,7 +21,7 @@ package struct TerminalMode: Sendable {
         set(mode)
     }
 
-    /// Nothing that is typed is shown.
+    /// Typed input is not shown.
     package func hideInput() {
         var mode = saved
         mode.c_lflag &= ~tcflag_t(ECHO)
@@ -35,13 +35,13 @@ package struct TerminalMode: Sendable {
         _ = unsafe tcsetattr(STDIN_FILENO, TCSADRAIN, &mode)
     }
 
-    /// The width of the terminal on standard output; what does not say is as wide as all used to be.
+    /// The width of the terminal on standard output; 80, the old standard, where it is unknown.
     package static var columns: Int {
         let columns = Int(terminal_columns(STDOUT_FILENO))
         return columns > 0 ? columns : 80
     }
 
-    /// Its height; what does not say has as many lines as all used to have.
+    /// The height of the terminal; 24 lines, the old standard, where it is unknown.
     package static var rows: Int {
         let rows = Int(terminal_rows(STDOUT_FILENO))
         return rows > 0 ? rows : 24
@@ -49,7 +49,7 @@ package struct TerminalMode: Sendable {
 
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// Asks for a word that is not shown; nil where there is no terminal.
+    /// Asks for a secret that is not shown; nil where there is no terminal.
     package static func askSecret(_ prompt: String) -> String? {
         guard let mode = TerminalMode() else { return nil }
         mode.hideInput()
@@ -61,9 +61,9 @@ package struct TerminalMode: Sendable {
     }
 }
 
-/// Standard input, read where nothing else is to be done meanwhile.
+/// Standard input, read where nothing else has to be done meanwhile.
 package enum InputBytes {
-    /// Waits for bytes; nil: an input that is closed or fails has ended. The corresponding C function is `read`.
+    /// Waits for bytes. Nil: the input was closed or failed. The corresponding C function is `read`.
     package static func read(maximumBytes: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: maximumBytes)
         while true {
