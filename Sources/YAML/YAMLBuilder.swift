@@ -1,8 +1,8 @@
 import CYAML
 
-/// Makes elements out of libyaml's events.
+/// Creates elements from libyaml's events.
 struct YAMLBuilder: ~Copyable {
-    /// What can be read on in spite of: doubled keys, anchors, aliases, tags.
+    /// Problems that do not stop the reading: duplicate keys, anchors, aliases, tags.
     private(set) var problems: [YAMLProblem] = []
     private let events: YAMLEvents
     /// The path of the element that is being read.
@@ -24,7 +24,7 @@ struct YAMLBuilder: ~Copyable {
         if case .documentStart = last.kind {
             throw YAMLProblem(line: last.line, key: "", text: "a second document: settings are one document")
         }
-        // A document of nothing but comments or a bare `---`.
+        // A document that has only comments or a bare `---`.
         if case .text("", .plain) = root.content { return nil }
         return root
     }
@@ -83,7 +83,7 @@ struct YAMLBuilder: ~Copyable {
             let name = try element(event)
             guard case .text(let key, _) = name.content else {
                 if case .refused = name.content {
-                    // Reported already. The value is read, so that the next key is found.
+                    // Reported already. The value is read to reach the next key.
                     _ = try element(try next())
                     continue
                 }

@@ -1,9 +1,9 @@
 import CYAML
 
-/// Something in a document that is not read, and where.
+/// A part of a document that is not accepted, and its line.
 package struct YAMLProblem: Error, Equatable, Sendable {
     package let line: Int
-    /// The way to it, such as `kafka.topics[1]`; empty where it is not known.
+    /// The path to it, such as `kafka.topics[1]`; empty where it is not known.
     package let key: String
     /// What is wrong and what would be right.
     package let text: String
@@ -11,27 +11,27 @@ package struct YAMLProblem: Error, Equatable, Sendable {
 
 /// Reads one document of the part of YAML that settings need: maps, lists and scalars, in block and flow style.
 ///
-/// Refused, each with its line: tabs as indentation, anchors, aliases, tags, several documents, keys that are no text
-/// or stand twice, bytes that are not UTF-8. libyaml does the scanning.
+/// Refused, each with its line: tabs as indentation, anchors, aliases, tags, several documents, keys that are not text
+/// or are duplicates, bytes that are not UTF-8. libyaml does the scanning.
 package enum YAMLDocument {
-    /// Settings are some kilobytes; a path that names a log or a device is noticed.
+    /// Settings are some kilobytes. The limit detects a path that names a log or a device.
     package static let maximumBytes = 1 << 20
-    /// Settings go four deep.
+    /// Settings are nested four levels deep.
     package static let maximumDepth = 16
     /// A file that is not YAML at all should not fill the terminal.
     static let maximumProblems = 100
 
-    /// - Returns: the root, nil when the document is empty or cannot be read, and all that is wrong with it. With a
-    ///   syntax error, what stands behind it is not seen.
+    /// - Returns: the root, or nil when the document is empty or invalid, and everything that is wrong with it. Lines after a
+    ///   syntax error are not checked.
     package static func read(_ bytes: [UInt8]) -> (root: YAMLElement?, problems: [YAMLProblem]) {
         guard bytes.count <= maximumBytes else {
             let text = "\(bytes.count) bytes, over the limit of \(maximumBytes): this is no settings file"
             return (nil, [YAMLProblem(line: 1, key: "", text: text)])
         }
-        // A byte order mark, which some editors put first, is no part of the document.
+        // A byte order mark, which some editors write first, does not belong to the document.
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         let lines = YAMLLines(bytes)
-        // libyaml would call a tab "a character that cannot start any token", where it minds it at all.
+        // libyaml reports a tab as "a character that cannot start any token", where it reports it at all.
         let problems = lines.problems
         guard problems.isEmpty else { return (nil, problems) }
         var builder = YAMLBuilder(bytes)
@@ -47,7 +47,7 @@ package enum YAMLDocument {
     }
 }
 
-/// The document as lines, for what libyaml does not report.
+/// The document as lines, for the problems that libyaml does not report.
 struct YAMLLines {
     private let lines: [ArraySlice<UInt8>]
 
@@ -75,7 +75,7 @@ struct YAMLLines {
         return problems
     }
 
-    /// The key in a line, behind the last key without indentation: a guess for people, where no parser can help.
+    /// The key in a line, after the last key without indentation: a guess for people, where no parser can help.
     func key(nearLine number: Int) -> String {
         guard lines.indices.contains(number - 1) else { return "" }
         let own = Self.key(in: lines[number - 1])
@@ -84,11 +84,11 @@ struct YAMLLines {
         return section.map { "\($0.text).\(own.text)" } ?? own.text
     }
 
-    /// In which columns a line and the keys above it begin, where it is in none of theirs and cannot be: libyaml notices
-    /// much later what is wrong with it, and names no columns.
+    /// The columns of a line and of the keys above it. Nil unless the line begins in none of their columns and must not begin
+    /// there. libyaml detects the fault much later, and names no columns.
     func indentation(ofLine number: Int) -> String? {
         guard lines.indices.contains(number - 1), let column = Self.column(of: lines[number - 1]) else { return nil }
-        // The keys that are open above the line, from outside in.
+        // The keys that are open above the line, from the outermost to the innermost.
         var open: [(name: String, column: Int, hasValue: Bool)] = []
         for line in lines[..<(number - 1)] {
             guard let key = Self.keyWithColumn(in: line) else { continue }
@@ -102,7 +102,7 @@ struct YAMLLines {
         return "the line begins in column \(column), and the keys above it are \(places)"
     }
 
-    /// From 1, behind the dashes of a list; nil for a line without content.
+    /// The column from 1, after the dashes of a list; nil for a line without content.
     private static func column(of line: ArraySlice<UInt8>) -> Int? {
         var rest = line.drop { $0 == 0x20 }
         while rest.first == UInt8(ascii: "-"), let next = rest.dropFirst().first, next == 0x20 {

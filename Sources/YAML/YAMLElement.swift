@@ -1,10 +1,10 @@
-/// A part of a settings document, with the line that it begins in, from 1.
+/// A part of a settings document, with the line in which it begins, from 1.
 package struct YAMLElement: Sendable {
     package indirect enum Content: Sendable {
         case text(String, YAMLStyle)
         case list([YAMLElement])
         case map([YAMLEntry])
-        /// Something that this reader does not read, and has reported.
+        /// Something that this reader does not accept, and has reported.
         case refused
     }
 
@@ -30,18 +30,18 @@ package struct YAMLEntry: Sendable {
     }
 }
 
-/// How a text stands, which says what it can be.
+/// The form in which a text is written. It decides which types the text can have.
 package enum YAMLStyle: Sendable {
-    /// In quotes or as a block: text, whatever it looks like.
+    /// In quotes or as a block: always text.
     case quoted
-    /// Bare: what it looks like decides (YAML 1.2, core schema).
+    /// Without quotes: the characters decide the type (YAML 1.2, core schema).
     case plain
     /// From a source that has no types: an environment variable or a flag.
     case untyped
 }
 
 extension YAMLElement {
-    /// What a bare scalar is in the core schema (YAML 1.2 §10.3.2).
+    /// The type of a bare scalar in the core schema (YAML 1.2 §10.3.2).
     package enum PlainKind {
         case text, null, boolean, number
     }

@@ -10,7 +10,7 @@ final class YAMLEvents {
             case alias
             case listStart
             case mapStart
-            /// Of a list, a map, the document or the stream.
+            /// The end of a list, a map, the document or the stream.
             case end
         }
 
@@ -29,7 +29,7 @@ final class YAMLEvents {
         unsafe input = .allocate(capacity: bytes.count)
         _ = unsafe input.initialize(from: bytes)
         unsafe parser = .allocate(capacity: 1)
-        // It fails for want of memory alone, and has nothing to delete then.
+        // It fails only without memory, and then has nothing to delete.
         isMade = unsafe yaml_parser_initialize(parser) == 1
         guard isMade else { return }
         unsafe yaml_parser_set_input_string(parser, input.baseAddress, input.count)
@@ -69,15 +69,15 @@ final class YAMLEvents {
         }
     }
 
-    /// libyaml's own words, which name the position and never the content.
+    /// libyaml's own text, which names the position and never the content.
     private func problem() -> YAMLProblem {
         var words = unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "it cannot be read"
-        // libyaml reads YAML 1.1, which takes no bare text that begins with a colon in a flow list: `[:8080]`.
+        // libyaml reads YAML 1.1, which does not accept bare text that begins with a colon in a flow list: `[:8080]`.
         if words == "did not find expected node content" { words += " (put text such as ':8080' into quotes)" }
         let line: Int
         if unsafe parser.pointee.error == YAML_MEMORY_ERROR { words = "no memory to read it" }
         if unsafe parser.pointee.error == YAML_READER_ERROR {
-            // A reader's error has an offset and no line.
+            // An error of the reader has an offset and no line.
             let offset = unsafe min(Int(parser.pointee.problem_offset), input.count)
             line = unsafe input[..<offset].count { $0 == UInt8(ascii: "\n") } + 1
         } else {
