@@ -1,8 +1,8 @@
 import CRdKafka
 
-/// Makes, grows and deletes topics: for the bench and tests. The gateway itself never does. All of it blocks.
+/// Creates, extends and deletes topics: for the bench and tests. The gateway itself never does. Every call blocks.
 package final class Administrator {
-    /// How long the cluster may take for a request.
+    /// The timeout of one request to the cluster, in milliseconds.
     static let timeoutMilliseconds: Int32 = 20_000
 
     let client: ClientHandle
@@ -132,7 +132,7 @@ extension Administrator {
         }
     }
 
-    /// Takes back what `grant` allowed.
+    /// Removes what `grant` allowed.
     package func revoke(_ right: Right, topic: String, from principal: String) throws(KafkaError) {
         var text = [CChar](repeating: 0, count: 512)
         var filter = unsafe rd_kafka_AclBindingFilter_new(

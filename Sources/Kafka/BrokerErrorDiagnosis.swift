@@ -47,7 +47,7 @@ struct BrokerErrorDiagnosis {
         if Self.reason(reason, has: "hostname mismatch", "IP address mismatch") { return .certificateName }
         if Self.reason(reason, has: "alert certificate expired") { return .clientCertificateExpired }
         if Self.reason(reason, has: "certificate has expired") { return .certificateExpired }
-        // 0A000086 is SSL_R_CERTIFICATE_VERIFY_FAILED; librdkafka says no more when the name does not match.
+        // 0A000086 is SSL_R_CERTIFICATE_VERIFY_FAILED. librdkafka reports nothing else when the name does not match.
         if Self.reason(reason, has: "certificate verify failed", "could not be verified", "0A000086") {
             return .certificateUntrusted
         }
@@ -80,14 +80,14 @@ struct BrokerErrorDiagnosis {
         return .connectionLost
     }
 
-    /// Whether a connection was made, and nothing came over it: the first answer, of TLS, of the login or of the protocol.
+    /// Whether a connection was opened, but the first answer (of TLS, of the login or of the protocol) never arrived.
     private static func isSilence(_ reason: String) -> Bool {
         if Self.reason(reason, has: "ApiVersionRequest failed: Local: Timed out") { return true }
         guard let state = reason.firstRange(of: "Connection setup timed out in state ") else { return false }
         return !reason[state.upperBound...].hasPrefix("CONNECT")
     }
 
-    /// What a `FAIL` line of the log suggests that no error says: 2.16.0 raises none when a broker just hangs up.
+    /// The cause that a `FAIL` log line suggests. 2.16.0 raises no error when a broker only closes the connection.
     ///
     /// `[thrd:a:1/1]: a:1/1: Disconnected: connection closed by peer (after 2ms in state APIVERSION_QUERY)`
     func guess(line: String) -> KafkaNotice? {
@@ -124,7 +124,7 @@ struct BrokerErrorDiagnosis {
 }
 
 extension String {
-    /// Where `part` stands last.
+    /// The last occurrence of `part`.
     fileprivate func lastRange(of part: String) -> Range<Index>? {
         ranges(of: part).last
     }

@@ -1,26 +1,26 @@
-/// Whether Kafka can be reached, and what of its trouble is worth a notice. No I/O.
+/// Tracks whether Kafka can be reached, and decides which of its troubles need a notice. No I/O.
 struct BrokerReach {
-    /// Something came from a broker since the last notices were taken.
+    /// A broker has answered since the last notices were collected.
     var hasAnswered = false
-    /// When all brokers were first said to be down with no answer since.
+    /// When librdkafka first reported all brokers as down, with no answer since.
     private(set) var downSince: ContinuousClock.Instant?
     /// When the operator was last notified that all brokers are down.
     private var outageNotifiedAt: ContinuousClock.Instant?
     /// The operator was notified of trouble since the last answer.
     private var hasNotifiedTrouble = false
-    /// Why no broker answers, as far as it was said: librdkafka says most things once, and an outage goes on.
+    /// The last known reason why no broker answers. librdkafka reports most reasons once, although an outage lasts longer.
     private var trouble: KafkaNotice?
-    /// A broker has answered once: it speaks what we speak.
+    /// A broker has answered at least once, so it uses the protocol that we use.
     private var hasSpoken = false
-    /// Guesses wait until the trouble has lasted.
+    /// Guesses that are held back until the trouble has lasted.
     private var guesses: [KafkaNotice] = []
 
-    /// Sorts what librdkafka said into what the operator is notified of now.
+    /// Selects from librdkafka's notices those of which the operator is notified now.
     mutating func sort(
         _ notices: [KafkaNotice], allBrokersDown: Bool, at now: ContinuousClock.Instant
     ) -> [KafkaNotice] {
         hasSpoken = hasSpoken || hasAnswered
-        // From then on a connection that ends too soon was cut: on its way, or by a broker that goes or comes.
+        // After that, a connection that ends too early was cut by the network, or by a broker that stops or starts.
         let notices = hasSpoken ? notices.map(\.withoutGuess) : notices
         if hasSpoken { guesses = [] }
         var notified = notices.filter { !$0.cause.isGuess }
@@ -31,11 +31,11 @@ struct BrokerReach {
         let isTroubled = notified.contains { $0.cause.isConnectionTrouble }
         if let last = notices.last(where: { $0.cause.isConnectionTrouble }) { trouble = last }
         if isTroubled || allBrokersDown {
-            // What answered since has ended that outage, of which one cut connection may have been all: this is another.
+            // An answer since then has ended the earlier outage (perhaps only one cut connection). This is a new outage.
             if allBrokersDown, downSince == nil || hasAnswered { downSince = now }
             hasNotifiedTrouble = hasNotifiedTrouble || isTroubled
         } else if hasAnswered {
-            // Of several brokers one may stay down: that others answer is then no news.
+            // One of several brokers may stay down. That the others answer is then no news.
             if hasNotifiedTrouble, downSince != nil { notified.append(KafkaNotice(.recovered)) }
             hasNotifiedTrouble = false
             downSince = nil
@@ -56,7 +56,7 @@ struct BrokerReach {
         return notified
     }
 
-    /// Why no broker answers, in the words of the log; nil where nothing was said of it.
+    /// Why no broker answers, in the words of the log. Nil when no reason was reported.
     var explanation: String? {
         guard let trouble else { return nil }
         return Self.reason(of: trouble).map { "\(trouble.sentence) (\($0))" } ?? "\(trouble.sentence)"
@@ -76,6 +76,6 @@ enum BrokerAddress {
 }
 
 extension KafkaNotice {
-    /// What is certain of it.
+    /// The notice with the certain part only, without the guess.
     fileprivate var withoutGuess: KafkaNotice { cause.isGuess ? KafkaNotice(.connectionLost, facts) : self }
 }

@@ -1,6 +1,6 @@
 import CRdKafka
 
-/// librdkafka's configuration object, on its way into a client.
+/// librdkafka's configuration object, until a client is made from it.
 @safe
 struct ClientConfiguration: ~Copyable {
     private let pointer: OpaquePointer
@@ -13,7 +13,7 @@ struct ClientConfiguration: ~Copyable {
         unsafe rd_kafka_conf_destroy(pointer)
     }
 
-    /// librdkafka's text about a refused value may quote it, so it is kept from what may be secret.
+    /// librdkafka's text about a refused value may quote the value, so it is not used for properties that may be secret.
     mutating func set(_ name: String, _ value: String) throws(KafkaError) {
         let capacity = 512  // librdkafka's own messages are below 300 bytes.
         var text = [CChar](repeating: 0, count: capacity)
@@ -35,7 +35,7 @@ struct ClientConfiguration: ~Copyable {
         }
     }
 
-    /// What librdkafka's threads say goes to `notices`, which the caller keeps alive as long as the client.
+    /// Sends what librdkafka's threads report to `notices`. The caller keeps `notices` alive as long as the client.
     mutating func send(to notices: borrowing CallbackContext) {
         unsafe rd_kafka_conf_set_opaque(pointer, notices.pointer)
         unsafe rd_kafka_conf_set_error_cb(pointer, errorCallback)
@@ -46,7 +46,7 @@ struct ClientConfiguration: ~Copyable {
         unsafe rd_kafka_conf_set_dr_msg_cb(pointer, deliveryCallback)
     }
 
-    /// Makes the client; what went in belongs to it.
+    /// Makes the client. The client then owns the configuration.
     consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
         let pointer = unsafe self.pointer
         discard self

@@ -78,7 +78,7 @@ func errorCallback(
     context.notices.post(context.diagnosis.notice(code: code, text: text))
 }
 
-/// Errors that come this way too but say nothing that matters: the metadata refresh sees topics itself, and there is no group.
+/// Errors that arrive here too but do not matter: the metadata refresh finds topics itself, and there is no consumer group.
 private func isTopicOrGroupMatter(_ code: rd_kafka_resp_err_t) -> Bool {
     switch code {
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,

@@ -95,7 +95,7 @@ package final class ClusterCheck {
         return .unclear(last)
     }
 
-    /// Whether our login may write to a topic; nil where this library (before 2.3) or the broker does not say.
+    /// Whether our login may write to a topic. Nil when this library (before 2.3) or the broker does not report it.
     package func mayWrite(to topic: String) -> Bool? {
         let answer = unsafe crdkafka_is_allowed(
             client.pointer, topic, Int32(RD_KAFKA_ACL_OPERATION_WRITE.rawValue), Int32(Self.milliseconds))

@@ -5,7 +5,7 @@ package enum ConfigurationCheck {
     /// SASL mechanisms that Kafka and librdkafka both have. The value is compared as librdkafka does, by its letters.
     static let mechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER"]
 
-    /// What people bring along from Java's settings, and what says it here.
+    /// Properties of Kafka's Java clients, each with the property to use instead.
     static let javaProperties = [
         "sasl.jaas.config": "sasl.username and sasl.password",
         "sasl.login.callback.handler.class": "sasl.oauthbearer.method and sasl.oauthbearer.token.endpoint.url",
@@ -19,8 +19,8 @@ package enum ConfigurationCheck {
         "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     ]
 
-    /// Why a property cannot be set: it is reserved, unknown, or librdkafka refuses the value. What may be a secret
-    /// stands in no answer.
+    /// Why a property cannot be set: it is reserved or unknown, or librdkafka refuses the value. No answer contains a value that
+    /// may be a secret.
     package static func problem(name: String, value: String) -> String? {
         if let reason = ReservedProperties.reason(against: name) { return "cannot be set: \(reason)" }
         if let instead = javaProperties[name] { return "is a property of Kafka's Java clients: use \(instead)" }
@@ -37,11 +37,11 @@ package enum ConfigurationCheck {
         }
     }
 
-    /// Why no client can be made with all of them: properties that do not fit together, keys that cannot be read, a login
-    /// that lacks what it needs.
+    /// Why no client can be made with all properties together: some do not fit together, a key is not readable, or a login lacks
+    /// what it needs.
     ///
-    /// A client without brokers is made and thrown away: 5 ms. Nothing is fetched: one that would ask for an OAuth token at
-    /// once is not made, but looked at, and no Kerberos ticket is refreshed.
+    /// The check makes a client without brokers and discards it: 5 ms. It fetches nothing. For a login that would request an
+    /// OAuth token at once, it only checks the properties, and it refreshes no Kerberos ticket.
     package static func problem(together properties: [(String, String)]) -> String? {
         var tried = ConsumerSettings.defaults + properties + ConsumerSettings.promises
         if asksForSASL(properties) {
@@ -64,7 +64,7 @@ package enum ConfigurationCheck {
         }
     }
 
-    /// The command by which the library gets a ticket, as a comment of the shell: what it names is looked up, and not run.
+    /// The command with which the library gets a ticket, as a shell comment: its names are looked up, but it does not run.
     private static func kinitComment(_ properties: [(String, String)]) -> String {
         let command = value(of: ["sasl.kerberos.kinit.cmd"], properties)
         return "# " + (command ?? "%{sasl.kerberos.keytab} %{sasl.kerberos.principal}").split { $0.isNewline }.joined()
@@ -74,7 +74,7 @@ package enum ConfigurationCheck {
         value(of: ["security.protocol"], properties)?.lowercased().hasPrefix("sasl") ?? false
     }
 
-    /// Of a property that stands twice the last one counts.
+    /// The last value counts when a property is set twice.
     private static func value(of names: [String], _ properties: [(String, String)]) -> String? {
         properties.last { names.contains($0.0) }?.1
     }

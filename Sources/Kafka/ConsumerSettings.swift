@@ -32,18 +32,17 @@ package struct ConsumerSettings: Sendable {
     /// Defaults that the operator may change, where librdkafka's own do not suit a gateway.
     ///
     /// The limits of the local queue stay as they are: 64 MiB (`queued.max.messages.kbytes`) and one fetch beyond it, for all
-    /// partitions together. Set low, they cost a factor of four in 2.0.2, where a full queue puts a partition off for
-    /// a second.
+    /// partitions together. Low limits make 2.0.2 four times slower: a full queue delays a partition for a second.
     static let defaults: [(String, String)] = [
         ("client.id", "livegate"),
-        // A broker that says nothing: the default, 60 s, would keep phones in the dark for a minute. An idle fetch is
-        // answered within fetch.wait.max.ms, 0.5 s.
+        // For a silent broker. The default, 60 s, would leave phones without updates for a minute. A broker answers an idle fetch
+        // within fetch.wait.max.ms, 0.5 s.
         ("socket.timeout.ms", "10000"),
         ("socket.keepalive.enable", "true"),
-        // The default, 10 s, is how long events would wait for us after a broker is back.
+        // With the default, 10 s, events would wait for that long after a broker is back.
         ("reconnect.backoff.max.ms", "1000"),
         ("socket.nagle.disable", "true"),
-        // A record that was damaged on its way must not become another account's.
+        // A record that was damaged in transit must not become another account's record.
         ("check.crcs", "true"),
     ]
 

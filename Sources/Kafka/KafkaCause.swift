@@ -1,9 +1,9 @@
 /// Everything of which the operator may be notified about Kafka, with its sentence: one table.
 package enum KafkaCause: String, Sendable, CaseIterable {
-    // The way to a broker.
+    // The connection to a broker.
     case hostUnknown, connectionRefused, noRoute, brokerSilent, connectionLost, requestTimedOut, allBrokersDown,
         recovered
-    // Who is who.
+    // Logins and certificates.
     case loginRefused, scramWithOldLibrary, mechanismRefused
     case certificateUntrusted, certificateName, certificateExpired, clientCertificateRefused, clientCertificateExpired,
         tlsFailed, brokerSpeaksNoTLS, brokerSpeaksTLS, brokerWantsSASL, kerberosRefused
@@ -11,7 +11,7 @@ package enum KafkaCause: String, Sendable, CaseIterable {
     case topicMissing, topicForbidden, topicUnreadable, topicGone, topicFound, partitionsAdded, partitionWithoutLeader
     case positionOutOfRange, topicRecreated, partitionTrouble, batchUnreadable, brokersDisagree
     case recordRepeated, recordsPassedOver
-    // The library, and what it says of the cluster.
+    // The library, and what it reports about the cluster.
     case twoClusters, settingUnused, featureMissing, fatal, trouble, library, linesDropped
 }
 
@@ -96,7 +96,7 @@ extension KafkaCause {
         }
     }
 
-    /// What to do about it, where the sentence does not say it.
+    /// What the operator should do, when the sentence does not contain it.
     package var advice: StaticString? {
         switch self {
         case .requestTimedOut: "see whether the broker is overloaded, and the network between"
@@ -150,7 +150,7 @@ extension KafkaCause {
         }
     }
 
-    /// Whether it is only a guess: a connection that was cut at that moment looks the same, be it by a broker that restarts
-    /// or by a balancer without one. Notified once the trouble has lasted, and only before any broker has answered.
+    /// Whether the cause is only a guess. A restarting broker, or a balancer without a broker, can cut a connection at the same
+    /// moment. The operator is notified when the trouble has lasted, and only before any broker has answered.
     var isGuess: Bool { self == .brokerSpeaksTLS || self == .brokerWantsSASL }
 }

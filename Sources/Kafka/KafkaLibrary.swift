@@ -32,8 +32,8 @@ package enum KafkaLibrary {
 }
 
 extension rd_kafka_resp_err_t {
-    /// Whether librdkafka could not make records of what the broker sent. All other errors of a partition come from the
-    /// broker or from the way to it, and librdkafka asks again for the same records.
+    /// Whether librdkafka could not make records of what the broker sent. All other errors of a partition come from the broker or
+    /// from the connection to it, and librdkafka requests the same records again.
     var isUnreadableBatch: Bool {
         switch self {
         case RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE,

@@ -31,13 +31,13 @@ package struct KafkaNotice: Sendable, Equatable {
     package var level: Level { ownLevel ?? cause.level }
     package var sentence: StaticString { cause.sentence }
 
-    /// What the rate limit counts by: the cause, and the broker or topic that it is about.
+    /// The key of the rate limit: the cause, and the broker or topic that it concerns.
     package var key: String {
         let subject = facts.first { $0.name == .broker || $0.name == .topic || $0.name == .facility }
         return subject.map { "kafka.\(cause.rawValue) \($0.value)" } ?? "kafka.\(cause.rawValue)"
     }
 
-    /// What it says has begun: an outage of all brokers, or that of a topic, by its name; nil for everything else.
+    /// The outage whose start the notice reports: of all brokers, or of a topic, by its name. Nil for all other causes.
     package var begunOutage: String? {
         switch cause {
         case .topicMissing, .topicGone, .topicForbidden, .topicUnreadable: self[.topic]
@@ -45,7 +45,7 @@ package struct KafkaNotice: Sendable, Equatable {
         }
     }
 
-    /// Which of these it says is over.
+    /// The outage whose end the notice reports.
     package var endedOutage: String? {
         switch cause {
         case .recovered: Self.brokers
