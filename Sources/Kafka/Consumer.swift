@@ -4,24 +4,24 @@ import KafkaLogs
 
 /// Reads every partition of the topics, without a group and without waiting for a broker.
 ///
-/// Confined to one queue. It only moves: what is known of the logs, and what is to be read, its `LogTracker` decides. The
-/// caller drains whenever the descriptor of `enableWake` becomes readable, and carries the refreshes: `beginRefresh`, have
-/// `probes` answer on another thread, `receive`, until that is nil. After each drain and each answer it takes changes and
-/// notices.
+/// Confined to one queue. It only transfers records: its `LogTracker` decides what is known of the logs and what is to be read.
+/// The caller drains whenever the descriptor of `enableWake` becomes readable. It also runs the refreshes: it calls
+/// `beginRefresh`, has `probes` answer on another thread, and passes each answer to `receive`, until that returns nil. After each
+/// drain and each answer it collects changes and notices.
 ///
-/// Memory is bounded by librdkafka: `queued.max.messages.kbytes` (64 MiB) for all partitions together, and what one
-/// fetch of each broker brings beyond that (`fetch.max.bytes`, 50 MiB).
+/// librdkafka bounds the memory: `queued.max.messages.kbytes` (64 MiB) for all partitions together, and beyond that one fetch of
+/// each broker (`fetch.max.bytes`, 50 MiB).
 @safe
 package final class Consumer {
-    /// Records in one drain at most: enough to pay for the wake, little enough that others get their turn.
+    /// Records in one drain at most: enough to be worth the wake, few enough that other work gets its turn.
     package static let maximumBatch = 1_024
-    /// How long "all brokers down" must last before it is believed: one cut connection says it too.
+    /// How long "all brokers down" must last before the consumer believes it. One cut connection already causes that report.
     static let outageDebounce = Duration.seconds(3)
     /// How often the operator is notified of an outage that lasts.
     static let outageReminder = Duration.seconds(10)
 
     let handle: ConsumerHandle
-    /// What is known of the logs. To read it from another module copies it: for each record there is ``hasChanges``.
+    /// What is known of the logs. Reading it from another module copies it; for each record use ``hasChanges`` instead.
     package var tracker: LogTracker
     private var indexes: [OpaquePointer: Int]
     private var lastIndex = 0
@@ -49,19 +49,19 @@ package final class Consumer {
         unsafe batch.deallocate()
     }
 
-    /// Set when librdkafka has given up for good. The process is to end with status 70.
+    /// Set when librdkafka has failed for good. The process must then end with status 70.
     package var fatalError: String? { handle.client.fatalError }
 
-    /// Makes librdkafka give up as it would by itself, so that what follows can be tried.
+    /// Makes librdkafka fail as it would by itself, so that tests can check the consequences.
     package func injectFatalError(_ reason: String) {
         unsafe rd_kafka_test_fatal_error(handle.pointer, RD_KAFKA_RESP_ERR__FATAL, reason)
     }
 
-    /// Makes librdkafka write to `descriptor` when something waits and nothing did before; writes once at the start.
+    /// Makes librdkafka write to `descriptor` when a message waits and none did before. Also writes once at the start.
     ///
-    /// The descriptor is non-blocking and stays open until `disableWake`. What is written is 8 bytes, the number 1, so
-    /// that an eventfd will do as well as a pipe. After a wake: empty the descriptor, then drain until a drain takes
-    /// fewer than it might; only then does the next record write again.
+    /// The descriptor is non-blocking and stays open until `disableWake`. Each write is 8 bytes, the number 1, so an eventfd
+    /// works as well as a pipe. After a wake, empty the descriptor, then drain until a drain returns fewer than its maximum. Only
+    /// then does the next record cause another write.
     package func enableWake(descriptor: Int32) {
         var one: UInt64 = 1
         unsafe rd_kafka_queue_io_event_enable(handle.queue, descriptor, &one, MemoryLayout<UInt64>.size)
@@ -74,10 +74,10 @@ package final class Consumer {
 
     // MARK: - Records
 
-    /// Takes what waits, without waiting, and hands each record to `body` in the order of its partition. `body` takes
-    /// `takeChanges` first if there are any: they come before the record.
+    /// Drains the waiting messages without blocking, and hands each record to `body` in the order of its partition. `body` first
+    /// calls `takeChanges` if there are any: they come before the record.
     ///
-    /// Returns how much was taken, records and ends of partitions alike: if that is `maximum`, more may wait, and no
+    /// Returns the number of drained messages, records and ends of partitions alike. If that is `maximum`, more may wait, and no
     /// further wake comes.
     package func drain(maximum: Int = maximumBatch, _ body: (borrowing Record) -> Void) -> Int {
         let count = unsafe rd_kafka_consume_batch_queue(
@@ -127,7 +127,7 @@ package final class Consumer {
             || rd_kafka_message_broker_id(next) != rd_kafka_message_broker_id(message)
     }
 
-    /// Which of our topics it is; consecutive records are mostly of one.
+    /// The index of our topic. Consecutive records are mostly of one topic.
     private func topic(of pointer: OpaquePointer?) -> Int? {
         guard let pointer = unsafe pointer else { return nil }
         if unsafe handle.topics[lastIndex].pointer == pointer { return lastIndex }
@@ -139,7 +139,7 @@ package final class Consumer {
     /// A message that is no record.
     private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ now: Moment) {
         guard let topic = unsafe topic(of: message.pointee.rkt) else {
-            // Without a topic it is about the client, or about the group, which we never join: no cause of anything.
+            // Without a topic it concerns the client, or the group, which we never join: no cause for anything.
             if unsafe message.pointee.err == RD_KAFKA_RESP_ERR__FATAL {
                 handle.client.notices.post(KafkaNotice(.fatal, [(.reason, fatalError ?? "")]))
             }
@@ -167,19 +167,19 @@ package final class Consumer {
         }
     }
 
-    /// Records of these partitions were handed over, and taken for records of before; see `LogTracker.passOver`.
+    /// Records of these partitions were handed over, but were treated as older records; see `LogTracker.passOver`.
     package func passOver(_ partitions: Set<PartitionName>) {
         for partition in partitions.sorted() { tracker.passOver(partition, .now) }
     }
 
-    /// Whether the tracker has changes that are to be taken before the record at hand.
+    /// Whether the tracker has changes that must be applied before the current record.
     package var hasChanges: Bool { tracker.hasChanges }
 
     // MARK: - The refresh
 
     package func beginRefresh() -> Probe { tracker.beginRefresh(.now) }
 
-    /// Takes the answer to a probe; returns the next one, or nil when the refresh is over.
+    /// Handles the answer to a probe. Returns the next probe, or nil when the refresh is over.
     package func receive(_ answer: ProbeAnswer) -> Probe? {
         switch answer {
         case .noMetadata: handle.client.notices.postAllBrokersDown()
@@ -193,24 +193,24 @@ package final class Consumer {
 
     // MARK: - What has come of it
 
-    /// What has gathered for the operator since the last call. Take it after each drain and each answer.
+    /// The operator's notices since the last call. Call it after each drain and each answer.
     package func takeNotices() -> [KafkaNotice] {
         for notice in tracker.takeNotices() { handle.client.notices.post(KafkaNotice(notice)) }
         let (notices, allBrokersDown) = handle.client.notices.take()
         return reach.sort(notices, allBrokersDown: allBrokersDown, at: .now)
     }
 
-    /// Whether answers flow. Cheap; ask every half a second or so. `isReading`: false while records wait because of us.
+    /// Whether answers arrive. Cheap: call it about every half second. `isReading` is false while records wait because of us.
     package func sourceState(isReading: Bool = true) -> KafkaLogs.SourceState {
         if isReading { noteHighWatermarks() }
         return tracker.sourceState(.now, isReading: isReading)
     }
 
-    /// So many partitions are looked at in one call, each for about a microsecond: 1,000 of them within 2 s.
+    /// The number of partitions checked in one call, each in about a microsecond: 1,000 partitions within 2 s.
     private static let watermarksPerCall = 256
 
-    /// What fetches have told of the logs' ends. Each answer says how far its partition goes, also with records that an open
-    /// transaction holds back; the ends that are asked for lie before them.
+    /// Passes the high watermarks of fetches to the tracker. Each fetch answer reports how far its partition goes, including
+    /// records that an open transaction holds back. The log ends that are requested lie before those records.
     private func noteHighWatermarks() {
         let states = tracker.partitionStates(firstWatermark..<(firstWatermark + Self.watermarksPerCall))
         firstWatermark = states.count < Self.watermarksPerCall ? 0 : firstWatermark + Self.watermarksPerCall
@@ -223,7 +223,7 @@ package final class Consumer {
         }
     }
 
-    /// Whether the next refresh is to come soon, because somebody was asked in vain who is not stalled yet.
+    /// Whether the next refresh must come soon, because a leader did not answer and is not yet counted as stalled.
     package var suspectsSilence: Bool { tracker.suspectsSilence(.now) }
 
     /// The partition that has been stalled for longest, and how many are; nil if none is.
@@ -243,12 +243,12 @@ package final class Consumer {
     /// Since when no broker can be reached, or nil.
     package var unreachableSince: ContinuousClock.Instant? { reach.downSince }
 
-    /// Why, in the words of the log; nil where nothing was said of it.
+    /// Why, in the words of the log. Nil when no reason was reported.
     package var unreachableReason: String? { reach.explanation }
 
     // MARK: - Assignment
 
-    /// Tells librdkafka what to read. Its own thread does the work; other partitions go on undisturbed.
+    /// Gives librdkafka the partitions to read. Its own thread does the work, and other partitions continue undisturbed.
     private func assign() {
         let assignments = tracker.takeAssignments()
         guard !assignments.isEmpty else { return }
@@ -259,7 +259,7 @@ package final class Consumer {
             case .read(let name, let offset): begun.append((name, offset))
             }
         }
-        // What was fetched for an assignment that has ended never comes any more, once this has returned.
+        // Once this call has returned, records fetched for an ended assignment no longer arrive.
         if !stopped.isEmpty {
             let failure = unsafe withList(stopped) { unsafe rd_kafka_incremental_unassign(handle.pointer, $0) }
             unsafe report(failure, "unassign")

@@ -1,7 +1,7 @@
-/// What a line of librdkafka's log is worth to an operator: most of them nothing, since what matters comes as an error too,
-/// or is found out by asking. Behind some of them somebody has to act, and no error tells of it.
+/// What a line of librdkafka's log means for an operator. Most lines mean nothing: what matters is also an error, or a probe
+/// finds it. Some lines need an operator's action, and no error reports their cause.
 struct LineDiagnosis {
-    /// A line with `text` in it, of one facility unless nil. The first that fits counts; without a cause nobody has to act.
+    /// A line that contains `text`, of one facility unless nil. The first match counts. Without a cause no action is needed.
     private struct Row {
         let facility: String?
         let text: String
@@ -11,7 +11,7 @@ struct LineDiagnosis {
     /// Texts of 2.0.2 and 2.16.0, and of OpenSSL 3.
     private static let rows = [
         Row(facility: "CLUSTERID", text: "", cause: .twoClusters),
-        // The same settings are given to consumers and to producers.
+        // Consumers and producers get the same settings.
         Row(facility: "CONFWARN", text: "and will be ignored by this", cause: nil),
         Row(facility: "CONFWARN", text: "", cause: .settingUnused),
         // Of brokers before 0.11, and of the embedded one: they may make a topic that is asked for and is not there.
@@ -34,7 +34,7 @@ struct LineDiagnosis {
     /// Lines of these come as errors too, with more detail.
     private static let alsoErrors: Set<String> = ["FAIL", "ERROR"]
 
-    /// `level` is syslog's: 4 is a warning, and what is said below that asks nobody to act.
+    /// `level` is syslog's: 4 is a warning. Lines below a warning need no action.
     static func notice(level: Int32, facility: String, text: String) -> KafkaNotice {
         let isNews = level <= 4 && !alsoErrors.contains(facility)
         let row = isNews ? rows.first { ($0.facility ?? facility) == facility && text.contains($0.text) } : nil

@@ -15,8 +15,8 @@ package final class MockCluster {
             throw .client(reason: "no embedded broker: the loopback address gives no port")
         }
         unsafe self.cluster = cluster
-        // As Apache Kafka does. Else the second of two answers waits until the first is acknowledged, 40 ms later: with each look
-        // at the ends of the partitions, every two seconds, an event comes so late.
+        // Apache Kafka does the same. Otherwise the second of two answers waits until the first is acknowledged, 40 ms later. An
+        // event would be that late at each check of the log ends, every two seconds.
         for address in bootstrap.split(separator: ",") {
             if let port = in_port_t(address.drop { $0 != ":" }.dropFirst()) { crdkafka_answer_at_once(port) }
         }
@@ -35,7 +35,7 @@ package final class MockCluster {
         try check("create topic \(name)", unsafe rd_kafka_mock_topic_create(cluster, name, Int32(partitions), 1))
     }
 
-    /// Makes metadata answer this error for the topic; nil takes it back.
+    /// Makes metadata answer with this error for the topic. Nil removes the error.
     package func setError(_ code: rd_kafka_resp_err_t?, topic: String) {
         unsafe rd_kafka_mock_topic_set_error(cluster, topic, code ?? RD_KAFKA_RESP_ERR_NO_ERROR)
     }
@@ -61,7 +61,7 @@ package final class MockCluster {
         unsafe rd_kafka_mock_push_request_errors_array(cluster, request, codes.count, codes)
     }
 
-    /// Takes back those that were pushed.
+    /// Removes the errors that were pushed.
     package func clearErrors(request: Int16) {
         unsafe rd_kafka_mock_clear_request_errors(cluster, request)
     }

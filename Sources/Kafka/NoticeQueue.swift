@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What librdkafka's threads have to say, until the consumer's queue takes it.
+/// What librdkafka's threads report, until the consumer's queue collects it.
 ///
 /// Any thread may post. Notices of one key are merged, because librdkafka repeats itself for every connection attempt.
 final class NoticeQueue: Sendable {
-    /// Different causes that wait at once. There is one for each broker and topic in trouble; more than this says
-    /// nothing new.
+    /// The maximum of different causes that wait at once. There is one for each broker and topic in trouble; more than this would
+    /// add nothing new.
     static let maximumPending = 256
-    /// Library lines that wait at once: with `debug=all` there are thousands a second, and nobody waits for them.
+    /// The maximum of library lines that wait at once: `debug=all` causes thousands a second, and no reader waits for them.
     static let maximumLines = 256
 
     private struct Pending {
@@ -29,7 +29,7 @@ final class NoticeQueue: Sendable {
         }
     }
 
-    /// Said by one cut connection already; the consumer waits before it believes it.
+    /// One cut connection already causes this report. The consumer waits before it believes it.
     func postAllBrokersDown() {
         pending.withLock { $0.allBrokersDown = true }
     }
@@ -44,7 +44,7 @@ final class NoticeQueue: Sendable {
         }
     }
 
-    /// Everything that has gathered, lines last, and whether librdkafka said that all brokers are down.
+    /// All waiting notices, lines last, and whether librdkafka reported that all brokers are down.
     func take() -> (notices: [KafkaNotice], allBrokersDown: Bool) {
         var taken = Pending()
         pending.withLock { swap(&$0, &taken) }

@@ -11,7 +11,7 @@ private struct OffsetQuestion {
 }
 
 extension ProbeClient {
-    /// The least that a leader is waited for, however many others were silent before it.
+    /// The shortest wait for a leader, however many others were silent before it.
     private static let shortestWait = Duration.milliseconds(100)
 
     func offsets(
@@ -29,7 +29,7 @@ extension ProbeClient {
             questions.append(OffsetQuestion(name: name, time: time, leader: memory.leader(of: name)))
         }
         guard time == .logEnd else {
-            // Whoever is silent is known by the ends.
+            // Silent leaders are known from the question for the log ends.
             var silent: Set<Int32> = []
             return ask(questions, of: client, until: deadline, &silent)
         }
@@ -38,8 +38,8 @@ extension ProbeClient {
         return answers
     }
 
-    /// Asks all leaders at once; if that fails, one after the other, so that one that is silent does not hide what the
-    /// others say. Those that were silent the last time come last and share what is left of the time.
+    /// Asks all leaders at once. If that fails, it asks one after the other, so that a silent leader does not hide the others'
+    /// answers. Leaders that were silent the last time come last and share the remaining time.
     private func ask(
         _ questions: [OffsetQuestion], of client: ClientHandle, until deadline: ContinuousClock.Instant,
         _ silent: inout Set<Int32>
@@ -67,8 +67,8 @@ extension ProbeClient {
         return answers
     }
 
-    /// One partition that fails makes the whole answer fail in librdkafka, so halves are asked until it stands alone: a
-    /// new partition whose leader is not yet up to date must not keep the others waiting.
+    /// One failed partition makes the whole answer fail in librdkafka. So halves are asked until that partition is alone: a new
+    /// partition whose leader is not yet up to date must not delay the others.
     private func ask(
         _ questions: ArraySlice<OffsetQuestion>, of client: ClientHandle, until deadline: ContinuousClock.Instant,
         share: Int
@@ -91,7 +91,7 @@ extension ProbeClient {
         case refused, silent
     }
 
-    /// Asks within a share of the time that is left. What a cut connection loses is asked again: a new one takes 0.1 s.
+    /// Asks within a share of the remaining time. A request lost with its connection is repeated: a new connection needs 0.1 s.
     private func request(
         _ questions: [OffsetQuestion], of client: ClientHandle, until deadline: ContinuousClock.Instant, share: Int
     ) -> Reply {
@@ -113,9 +113,9 @@ extension ProbeClient {
 
     /// The offsets that stand for the times, in the order of the questions.
     ///
-    /// With `isolation.level=read_committed`, as the consumer has it, the end is the last stable offset, so a transaction
-    /// that is open now and commits later lies wholly behind it (KIP-98), and no time stands for a record behind it. An
-    /// unknown topic or partition counts as refused: librdkafka takes that from its own metadata, not from the leader.
+    /// With `isolation.level=read_committed`, as for the consumer, the log end is the last stable offset. So a transaction that
+    /// is open now and commits later lies wholly after it (KIP-98), and no time stands for a record after it. An unknown topic or
+    /// partition counts as refused: librdkafka knows that from its own metadata, not from the leader.
     private func request(
         _ questions: [OffsetQuestion], of client: ClientHandle, within milliseconds: Int32
     ) -> (rd_kafka_resp_err_t, [OffsetAnswer]) {
@@ -142,7 +142,7 @@ extension ProbeClient {
 }
 
 extension ProbeClient.Memory {
-    /// −1 where none is known.
+    /// The leader of the partition, or −1 if it is unknown.
     fileprivate func leader(of name: PartitionName) -> Int32 {
         let (topic, number) = (Int(name.topic), Int(name.number))
         guard topic < leaders.count, number < leaders[topic].count else { return -1 }

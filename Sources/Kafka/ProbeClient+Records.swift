@@ -2,9 +2,9 @@ import CRdKafka
 import KafkaLogs
 
 extension ProbeClient {
-    /// The first record at each offset or behind it. Blocks.
+    /// The first record at or after each offset. Blocks.
     ///
-    /// `body` is given the records that stand exactly at the offsets, with the index of their question.
+    /// `body` receives the records that are exactly at the offsets, with the index of their question.
     func records(
         _ questions: [RecordQuestion], until deadline: ContinuousClock.Instant,
         _ body: (Int, borrowing Record) -> Void = { _, _ in }
@@ -68,7 +68,7 @@ extension ProbeClient {
         return unsafe list
     }
 
-    /// Has what it wanted.
+    /// Stops reading the partition: all its questions are answered.
     private func release(_ name: PartitionName) {
         let list = unsafe rd_kafka_topic_partition_list_new(1)
         defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
@@ -99,7 +99,7 @@ extension RecordMark {
     }
 }
 
-/// Tells contents apart that are not meant to look alike: FNV-1a over words of 8 bytes, lengths included.
+/// A checksum that distinguishes contents which are not crafted to collide: FNV-1a over words of 8 bytes, lengths included.
 struct RecordCheck {
     private(set) var sum: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -117,7 +117,7 @@ struct RecordCheck {
     }
 
     private mutating func add(_ word: UInt64) {
-        // The shift carries the upper bits down, which a multiplication alone never does.
+        // The shift moves the upper bits down, which a multiplication alone never does.
         sum = (sum ^ word) &* 0x0000_0100_0000_01b3
         sum ^= sum >> 29
     }

@@ -3,27 +3,27 @@ import Glibc
 import KafkaLogs
 import Synchronization
 
-/// Answers probes with blocking calls, on a thread where that harms nobody.
+/// Answers probes with blocking calls, on a thread that may block.
 ///
-/// Log ends are asked for on the consumer's own connections: then answers prove that those are alive. All else goes through
-/// a client of its own, and reads single records while the consumer's positions do not move. A broker answers the requests
-/// of one connection one after the other, and an idle fetch takes half a second (`fetch.wait.max.ms`): seven questions in a
-/// row took three seconds on the consumer's connection, and a few milliseconds on this one.
+/// Log ends are requested on the consumer's own connections, so answers prove that those connections are alive. Everything else
+/// uses a separate client, which also reads single records without moving the consumer's positions. A broker answers the requests
+/// of one connection one after the other, and an idle fetch needs half a second (`fetch.wait.max.ms`). So seven questions in a
+/// row needed three seconds on the consumer's connection, and need a few milliseconds on this one.
 ///
-/// It sees aborted records too: they say as much about a log as others, and come at once, however many there are.
+/// It reads aborted records too: they prove as much about a log as others, and arrive at once, however many there are.
 @safe
 package final class ProbeClient: Sendable {
-    /// Small fetches, because one record is wanted; the broker sends a larger batch nevertheless. But not fewer records
-    /// than a fetch brings: a full queue puts the partition off for a second in 2.0.2, longer than a probe has.
+    /// Small fetches, because one record is wanted; the broker sends a larger batch nevertheless. But the queue must hold the
+    /// records of a fetch: in 2.0.2 a full queue delays the partition for a second, longer than a probe may last.
     static let ownProperties: [(String, String)] = [
         ("client.id", "livegate-probe"), ("isolation.level", "read_uncommitted"),
         ("queued.min.messages", "10000"), ("fetch.message.max.bytes", "65536"), ("fetch.wait.max.ms", "10"),
     ]
 
     struct Memory {
-        /// Leaders that were asked in vain the last time.
+        /// Leaders that did not answer the last time.
         var silentLeaders: Set<Int32> = []
-        /// Who leads the partitions, by the last metadata.
+        /// The leaders of the partitions, from the last metadata.
         var leaders: [[Int32?]] = []
         /// What the consumer's client knows of the topics and their leaders.
         var known: [TopicMetadata] = []
@@ -35,8 +35,8 @@ package final class ProbeClient: Sendable {
 
     let handle: ConsumerHandle
     let client: ClientHandle
-    /// Held so that a metadata request without a topic is one for these, and never creates one: without handles of its
-    /// own 2.0.2 would allow that (`rd_kafka_metadata`).
+    /// Held so that a metadata request without a topic is one for these topics, and never creates one. Without handles of the
+    /// client, 2.0.2 would allow that (`rd_kafka_metadata`).
     let topics: TopicHandles
     let indexes: [String: Int]
     private let memory = Mutex(Memory())
@@ -67,9 +67,9 @@ package final class ProbeClient: Sendable {
         }
     }
 
-    /// Reads single records, any number of one partition: `body` is given those that stand exactly at the offsets, with the
-    /// index of their question. What has not come within the time, in milliseconds, is silent. Blocks, and callers wait for
-    /// each other.
+    /// Reads single records, any number of one partition. `body` receives the records that are exactly at the offsets, with the
+    /// index of their question. A record that has not arrived within `timeout` milliseconds is reported as silent. Blocks, and
+    /// callers wait for each other.
     package func records(
         _ questions: [RecordQuestion], timeout: Int64, _ body: (Int, borrowing Record) -> Void
     ) -> [RecordAnswer] {
@@ -77,7 +77,7 @@ package final class ProbeClient: Sendable {
         return memory.withLock { _ in records(questions, until: deadline, body) }
     }
 
-    /// Discards what the client has to say about brokers: the consumer's own says the same.
+    /// Discards what the client reports about brokers: the consumer's own client reports the same.
     func discardMessages() {
         while let message = unsafe rd_kafka_consumer_poll(client.pointer, 0) {
             unsafe rd_kafka_message_destroy(message)
@@ -87,7 +87,7 @@ package final class ProbeClient: Sendable {
 
     // MARK: - Metadata
 
-    /// Of any broker; if that fails, once more, of another one perhaps.
+    /// Requests metadata from any broker. If that fails, it retries once, perhaps with another broker.
     private func metadata(until deadline: ContinuousClock.Instant, _ memory: inout Memory) -> ProbeAnswer {
         let time = (deadline - .now).milliseconds
         var answer = metadata(client, within: Int32(time * 2 / 3))
@@ -96,7 +96,7 @@ package final class ProbeClient: Sendable {
             remind(client, "asks for metadata", &memory.ownReminder, isAnswered: false)
             return answer
         }
-        // One that tells of no broker is how the client comes to forget them all.
+        // An answer without brokers is how the client comes to forget them all.
         let wasSilent = memory.ownReminder.isSilent
         remind(client, "asks for metadata", &memory.ownReminder, isAnswered: !metadata.brokers.isEmpty)
         if wasSilent, !memory.ownReminder.isSilent { memory.consumersReminder.begin(at: Moment.now.monotonic) }
@@ -106,15 +106,15 @@ package final class ProbeClient: Sendable {
         return answer
     }
 
-    /// Makes the consumer's client ask for itself when there is something new: by itself it does so after an error only,
-    /// and takes half a second to begin with a partition whose leader it does not know.
+    /// Makes the consumer's client request metadata when there is something new. By itself it does so only after an error, and
+    /// needs half a second to start with a partition whose leader it does not know.
     private func refreshConsumer(_ metadata: MetadataAnswer, _ memory: inout Memory) {
         guard memory.known != metadata.topics else { return }
         let found = self.metadata(handle.client, within: 1_000)
         if case .metadata(let metadata) = found { memory.known = metadata.topics }
     }
 
-    /// Of this broker itself, through a client that knows no other when it asks.
+    /// Requests metadata from this broker, through a client that knows no other broker when it asks.
     private func metadata(
         of broker: Int32, until deadline: ContinuousClock.Instant, _ memory: Memory
     ) -> ProbeAnswer {
@@ -127,7 +127,7 @@ package final class ProbeClient: Sendable {
             while true {
                 let answer = metadata(client, within: Int32(max(100, (deadline - .now).milliseconds)))
                 if case .metadata(var metadata) = answer {
-                    // Until the client knows the broker's number, it is nobody's.
+                    // Until the client knows the broker's number, the answer names no broker.
                     guard metadata.broker ?? broker == broker else {
                         return .noMetadata("broker \(metadata.broker ?? -1) answered instead of \(broker)")
                     }
@@ -167,7 +167,7 @@ package final class ProbeClient: Sendable {
                 broker: origin < 0 ? nil : origin, brokers: brokers, clusterID: clusterID(client), topics: topics))
     }
 
-    /// Known from the first answer of a broker on: it costs no request. Empty where the cluster has none.
+    /// The cluster id. It is known after the first answer of a broker, without a request. Empty if the cluster has none.
     private func clusterID(_ client: ClientHandle) -> String {
         guard let text = unsafe rd_kafka_clusterid(client.pointer, 0) else { return "" }
         defer { unsafe rd_kafka_mem_free(client.pointer, text) }

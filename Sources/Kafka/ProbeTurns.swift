@@ -1,14 +1,14 @@
 import KafkaLogs
 
-/// What the probe client is asked next. It answers one question at a time: those of a metadata refresh come before records
-/// that joins wait for.
+/// Decides what the probe client is asked next. It answers one question at a time. Questions of a metadata refresh come before
+/// records that joins wait for.
 ///
-/// So a refresh waits for one request for records at most, however many are wanted. Those are asked for between two
-/// refreshes. No clock, no thread.
+/// So a refresh waits for at most one request for records, however many are wanted. Records are requested between two refreshes.
+/// No clock, no thread.
 package struct ProbeTurns {
-    /// How long one request for records may take, in milliseconds. Together with the interval of the refreshes, and what
-    /// metadata and log ends may take, it stays below `AnswerWatch.longestSilence`: else partitions that answer would count
-    /// as silent.
+    /// The timeout of one request for records, in milliseconds. Together with the interval of the refreshes and the time for
+    /// metadata and log ends, it stays below `AnswerWatch.longestSilence`. Otherwise partitions that answer would count as
+    /// silent.
     package static let recordTimeoutMilliseconds: Int64 = 400
 
     package enum Turn: Equatable {
@@ -28,9 +28,9 @@ package struct ProbeTurns {
         waiting = probe
     }
 
-    /// What to ask now; nil where nothing is wanted, or an answer has not come yet.
+    /// What to ask now. Nil when nothing is wanted, or an answer has not arrived yet.
     ///
-    /// - Parameter wantsRecords: whether somebody waits for records.
+    /// - Parameter wantsRecords: whether a join waits for records.
     package mutating func next(wantsRecords: Bool) -> Turn? {
         guard !isAsking else { return nil }
         if let probe = waiting.take() {
@@ -42,7 +42,7 @@ package struct ProbeTurns {
         return .records
     }
 
-    /// The answer to what was asked last has come. What a refresh asks after it is to be told before the next turn.
+    /// The last question was answered. If the refresh has another question, pass it to `ask` before the next turn.
     package mutating func answered() {
         precondition(isAsking, "an answer to nothing")
         isAsking = false

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Confined to one thread or queue at a time.
 package final class Producer {
-    /// What waits for the broker at most; then `produce` says no.
+    /// The maximum of records that wait for the broker. Beyond it `produce` returns false.
     package static let maximumQueued = 100_000
 
     private let client: ClientHandle
@@ -15,7 +15,7 @@ package final class Producer {
     private var reminder = ProducerReminder()
     var pointer: OpaquePointer { unsafe client.pointer }
 
-    /// `properties` as librdkafka knows them, over: every record acknowledged by all replicas, sent at once.
+    /// `properties` are librdkafka's. They override the defaults: all replicas acknowledge every record, and it is sent at once.
     package init(brokers: String, _ properties: [(String, String)] = []) throws(KafkaError) {
         let counters = DeliveryCounters()
         let defaults = [
@@ -29,8 +29,8 @@ package final class Producer {
         self.brokers = brokers
     }
 
-    /// Asks for the leaders of a topic's partitions, so that its first record does not wait for them: by itself librdkafka
-    /// asks when it has a record, and goes on 0.3 to 0.5 s later (measured with 2.0.2 and its embedded broker).
+    /// Requests the leaders of a topic's partitions, so that its first record does not wait for them. By itself librdkafka asks
+    /// when it has a record, and continues 0.3 to 0.5 s later (measured with 2.0.2 and its embedded broker).
     ///
     /// Blocks.
     @discardableResult
@@ -47,7 +47,7 @@ package final class Producer {
         return unsafe found.err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? .forbidden : .missing
     }
 
-    /// What a broker says of a topic.
+    /// What a broker reports about a topic.
     package enum TopicAnswer: Sendable {
         /// It is there, with the leaders of its partitions.
         case known
@@ -59,9 +59,9 @@ package final class Producer {
         case none
     }
 
-    /// Hands a record over; false if `maximumQueued` wait, in which case `poll` and try again.
+    /// Hands a record over. Returns false if `maximumQueued` records wait; then `poll` and try again.
     ///
-    /// Without a partition the key decides, without a key chance. A nil value is a tombstone.
+    /// The key selects the partition if none is given, and without a key it is random. A nil value is a tombstone.
     package func produce(
         topic: String, partition: Int32? = nil, key: [UInt8]? = nil, value: [UInt8]?,
         headers: [(name: String, value: [UInt8]?)] = [], timestamp: Int64 = 0
@@ -92,14 +92,14 @@ package final class Producer {
         return unsafe bytes.withUnsafeBytes { unsafe body($0.baseAddress) }
     }
 
-    /// Takes delivery reports in, waiting for the first at most so long.
+    /// Handles delivery reports. Waits for the first one for at most this time.
     package func poll(_ milliseconds: Int32 = 0) {
         _ = unsafe rd_kafka_poll(client.pointer, milliseconds)
         remind()
     }
 
-    /// Gives the client its first addresses again where nobody answers it, so that what waits leaves after the longest outage
-    /// too. Whoever has something to deliver polls.
+    /// Gives the client its first addresses again when no broker answers it, so that waiting records are sent even after the
+    /// longest outage. A caller that has something to deliver polls.
     private func remind() {
         guard KafkaLibrary.forgetsBrokers,
             reminder.note(waiting: waiting, delivered: delivered, at: Moment.now.monotonic)
@@ -114,7 +114,7 @@ package final class Producer {
 
     /// Records acknowledged by the broker.
     package var delivered: Int { counters.delivered.load(ordering: .relaxed) }
-    /// Records given up.
+    /// Records that could not be delivered.
     package var failed: Int { counters.failed.load(ordering: .relaxed) }
     package var lastFailure: String? { counters.lastFailure.withLock { $0 } }
     /// Records that wait for the broker.
@@ -152,7 +152,7 @@ extension Producer {
     }
 }
 
-/// What became of the records that a producer took.
+/// What became of the records that a producer accepted.
 final class DeliveryCounters: Sendable {
     let delivered = Atomic<Int>(0)
     let failed = Atomic<Int>(0)

@@ -1,10 +1,10 @@
 import CRdKafka
 import KafkaLogs
 
-/// Reads parts of logs once more, from offsets that are asked for, on a client of its own. Every call blocks: it belongs to a
-/// thread where that harms nobody.
+/// Reads parts of logs again, from requested offsets, on a separate client. Every call blocks, so it needs a thread that may
+/// block.
 ///
-/// Between two calls what is asked for in both is fetched ahead, so that a long way is read at the speed of the brokers.
+/// Partitions requested in two successive calls are fetched ahead between them, so a long range is read at the brokers' speed.
 @safe
 package final class RangeReader {
     /// Where a partition is to be read from.
@@ -24,7 +24,7 @@ package final class RangeReader {
         case read(next: Int64)
         /// The offset that was asked for is not in the log.
         case outOfRange
-        /// The library could not make records of what stands there.
+        /// The library could not make records of the data at that offset.
         case unreadable
     }
 
@@ -40,17 +40,17 @@ package final class RangeReader {
     package static let maximumRecords = 8_192
     /// Bytes of values after which a call ends.
     static let maximumBytes = 8 << 20
-    /// How long one leader is waited for.
+    /// The timeout of a question to one leader.
     static let questionMilliseconds: Int32 = 2_000
 
     private let client: ClientHandle
     private let names: [String]
     private let topics: TopicHandles
     private let indexes: [String: Int]
-    /// Where the client goes on, of the partitions that it reads.
+    /// The next position of each partition that the client reads.
     private var positions: [PartitionName: Int64] = [:]
 
-    /// Topics are numbered as ``ConsumerSettings/orderedTopics`` has them.
+    /// Topics have the numbers of ``ConsumerSettings/orderedTopics``.
     package init(_ settings: ConsumerSettings) throws(KafkaError) {
         client = try ClientHandle(
             RD_KAFKA_CONSUMER, try settings.allProperties() + [("client.id", "livegate-archive")])
@@ -62,7 +62,7 @@ package final class RangeReader {
 
     // MARK: - Questions
 
-    /// Where a log begins and ends; nil where its leader does not tell.
+    /// Where a log begins and ends. Nil when its leader does not answer.
     package func bounds(of partition: PartitionName) -> Bounds? {
         var (low, high): (Int64, Int64) = (0, 0)
         let code = unsafe rd_kafka_query_watermark_offsets(
@@ -71,8 +71,8 @@ package final class RangeReader {
         return Bounds(start: low, end: high)
     }
 
-    /// The first record that is stamped at this time or later, in milliseconds since 1970. `silent` where the leader does not
-    /// tell; the broker within librdkafka, which knows no times, says `end`.
+    /// The first record with this time stamp or a later one, in milliseconds since 1970. `silent` when the leader does not
+    /// answer. librdkafka's embedded broker knows no times and answers `end`.
     package func first(of partition: PartitionName, since time: Int64) -> OffsetAnswer {
         let list = unsafe rd_kafka_topic_partition_list_new(1)
         defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
@@ -88,8 +88,8 @@ package final class RangeReader {
 
     // MARK: - Records
 
-    /// Reads on in these partitions, at most so many records of all of them, for as long as something comes, and no longer
-    /// than the time. Returns what became of each, in their order.
+    /// Continues to read these partitions: at most `maximumRecords` in total, for as long as records arrive, and no longer than
+    /// the time. Returns the outcome of each partition, in their order.
     package func read(
         _ starts: [Start], maximumRecords: Int = maximumRecords, milliseconds: Int64, _ body: (borrowing Record) -> Void
     ) -> [Outcome] {
@@ -105,7 +105,7 @@ package final class RangeReader {
         var (records, bytes) = (0, 0)
         while !open.isEmpty, records < maximumRecords, bytes < Self.maximumBytes {
             let left = (deadline - .now).milliseconds
-            // What is there already is taken, then there is something to be stored first.
+            // Consume what has already arrived; after that, the caller first has records to store.
             let wait = records > 0 ? min(left, 10) : left
             guard left > 0, let message = unsafe rd_kafka_consumer_poll(client.pointer, Int32(wait)) else { break }
             let index = unsafe topic(of: message)
@@ -138,7 +138,7 @@ package final class RangeReader {
         return starts.map { outcomes[$0.partition] ?? .read(next: $0.offset) }
     }
 
-    /// Where something was handed over before it, that stands, and the next call begins anew behind it.
+    /// Records handed over before the failure remain valid, and the next call starts again after them.
     private func fail(
         _ start: Int64?, _ name: PartitionName, _ outcome: Outcome, _ outcomes: inout [PartitionName: Outcome],
         _ open: inout Set<PartitionName>
@@ -154,7 +154,7 @@ package final class RangeReader {
         return indexes[unsafe String(cString: name)]
     }
 
-    /// What goes on where it stood is left alone.
+    /// Leaves partitions alone whose position has not changed.
     private func assign(_ starts: [Start]) {
         let wanted = Set(starts.map(\.partition))
         let moved = starts.filter { positions[$0.partition] != $0.offset }

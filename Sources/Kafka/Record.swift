@@ -1,7 +1,7 @@
 import CRdKafka
 import KafkaLogs
 
-/// One record, borrowed while `Consumer.drain` runs its body; nothing of it may be kept but copies.
+/// One record, borrowed while `Consumer.drain` runs its body. Keep only copies of its contents.
 @safe
 package struct Record: ~Copyable {
     private let message: UnsafeMutablePointer<rd_kafka_message_t>
@@ -23,8 +23,8 @@ package struct Record: ~Copyable {
     package var partition: Int32 { unsafe message.pointee.partition }
     package var offset: Int64 { unsafe message.pointee.offset }
 
-    /// Milliseconds since 1970, by the producer's clock or the broker's as the topic says, or nil if it has none, which is −1 in
-    /// Kafka's protocol. Brokers take any other number, also of moments before 1970.
+    /// Milliseconds since 1970, by the clock of the producer or the broker, as the topic is configured. Nil without a time stamp,
+    /// which is −1 in Kafka's protocol. Brokers accept any other number, including times before 1970.
     package var timestamp: Int64? {
         let timestamp = unsafe rd_kafka_message_timestamp(message, nil)
         return timestamp == -1 ? nil : timestamp

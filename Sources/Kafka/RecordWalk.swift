@@ -1,16 +1,16 @@
 import KafkaLogs
 
-/// Which records of one request are still to be read, and where reading goes on.
+/// Which records of one request are still to be read, and where reading continues.
 ///
-/// The questions of a partition are answered in ascending order of their offsets, so what comes late of a position that was
-/// left lies before all that is still asked for. No I/O.
+/// The questions of a partition are answered in ascending order of their offsets. So a late message from an abandoned position
+/// lies before every open question. No I/O.
 struct RecordWalk {
-    /// A question so many offsets ahead is reached by reading on: that is less work than another fetch.
+    /// A question at most this many offsets ahead is reached by reading on, which is less work than another fetch.
     static let maximumPassed: Int64 = 100
-    /// Behind the first record, so many at most are read for a good time stamp.
+    /// After the first record, at most this many records are read to find a good time stamp.
     static let maximumStamps = 1_000
 
-    /// What is to be done with a partition after one of its messages.
+    /// What to do with a partition after one of its messages.
     enum Step: Equatable {
         case readOn
         case read(at: Int64)
@@ -19,7 +19,7 @@ struct RecordWalk {
     }
 
     private struct Part {
-        /// Indices of questions without an answer, the least offset first.
+        /// Indices of unanswered questions, the lowest offset first.
         var open: ArraySlice<Int>
         /// Where reading began last.
         var began: Int64
@@ -30,7 +30,7 @@ struct RecordWalk {
     }
 
     let questions: [RecordQuestion]
-    /// In the order of the questions; silent until something has come.
+    /// In the order of the questions. Silent until a message has arrived.
     private(set) var answers: [RecordAnswer]
     private var parts: [PartitionName: Part] = [:]
 
@@ -53,7 +53,7 @@ struct RecordWalk {
         parts[name]?.open.filter { questions[$0].offset == offset } ?? []
     }
 
-    /// Takes what came of a partition; `offset` is that of the message.
+    /// Handles a message of a partition. `offset` is the offset of the message.
     mutating func take(_ answer: RecordAnswer, of name: PartitionName, at offset: Int64) -> Step {
         guard var part = parts[name] else { return .readOn }
         let step = take(answer, at: offset, &part)
@@ -66,20 +66,20 @@ struct RecordWalk {
         var reached = first.offset
         switch answer {
         case .record, .firstRecord:
-            // Read on the way to the question, or sent before the position was left.
+            // Read before the question was reached, or sent before the position was abandoned.
             guard offset >= first.offset else { return .readOn }
             reached = offset
         case .end(let end):
             guard end >= part.began else { return .readOn }
-            // Only the broker can say that a question lies beyond the end.
+            // Only the broker can decide that a question lies beyond the end.
             guard end >= first.offset else { return read(at: first.offset, &part) }
             reached = end
         case .outOfRange, .unreadable:
-            // What was met on the way says nothing of the question.
+            // A failure before the question's offset proves nothing about the question.
             guard part.began == first.offset else { return read(at: first.offset, &part) }
             if answer == .outOfRange, !part.isRepeated, offset != first.offset {
-                // Of an unreadable batch that was asked for before: librdkafka looked for the next one inside of it, took
-                // what stands there for an offset, and now reads nothing more.
+                // This is an effect of an unreadable batch that was requested before. librdkafka searched inside the batch for
+                // the next one, used data there as an offset, and now reads nothing more.
                 part.isRepeated = true
                 return .read(at: first.offset)
             }
@@ -105,7 +105,7 @@ struct RecordWalk {
 }
 
 extension RecordAnswer {
-    /// Takes what came next of the partition; true when the question is answered.
+    /// Adds the next message of the partition. Returns true when the question is answered.
     fileprivate mutating func add(_ next: RecordAnswer, _ question: RecordQuestion, isLast: Bool) -> Bool {
         guard let limit = question.stampedUntil else {
             self = next
