@@ -223,7 +223,7 @@ package final class Consumer {
         }
     }
 
-    /// Whether the next refresh must come soon, because a leader did not answer and is not yet counted as stalled.
+    /// Whether the next refresh must come soon: a question about a partition got no answer, and it is not stalled yet.
     package var suspectsSilence: Bool { tracker.suspectsSilence(.now) }
 
     /// The partition that has been stalled for longest, and how many are; nil if none is.
