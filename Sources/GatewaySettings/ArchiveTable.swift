@@ -37,7 +37,7 @@ extension SettingKind where Value == ArchiveStoreSetting {
         return Self(expected) { element, reading in
             guard let text = reading.text(element, expected: expected) else { return nil }
             if text.isEmpty { return .off }
-            // What follows might hold a password: it is not told.
+            // The rest may contain a password, so the problem does not show it.
             guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
                 reading.refuse(element, "holds a control character: \(expected) is expected")
                 return nil
@@ -60,7 +60,7 @@ extension SettingKind where Value == ArchiveStoreSetting {
                 return nil
             }
             let path = String(text.dropFirst(prefix.count))
-            // SQLite has meanings of its own for these: a database in memory, one beside it, a URI.
+            // SQLite treats these as special: a database in memory, a temporary one, a URI.
             guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("//"), !path.hasPrefix("file:"),
                 !path.hasSuffix("/")
             else {
@@ -71,7 +71,7 @@ extension SettingKind where Value == ArchiveStoreSetting {
         }
     }
 
-    /// Whether a URI says which database, as its path or among its parameters; libpq would take the user's name for it.
+    /// Whether a URI names the database, in its path or its parameters. Otherwise libpq would use the user's name for it.
     private static func namesDatabase(_ uri: String) -> Bool {
         let rest = uri.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false).last ?? ""
         let (place, parameters) = (rest.prefix { $0 != "?" }, rest.drop { $0 != "?" }.dropFirst())
@@ -81,7 +81,7 @@ extension SettingKind where Value == ArchiveStoreSetting {
         }
     }
 
-    /// Whether a URI has one, before its host or among its parameters.
+    /// Whether a URI contains a password, before its host or among its parameters.
     private static func holdsPassword(_ uri: String) -> Bool {
         let rest = uri.split(separator: "//", maxSplits: 1).last ?? ""
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
@@ -92,7 +92,7 @@ extension SettingKind where Value == ArchiveStoreSetting {
 }
 
 extension SettingsDraft {
-    /// What has to fit the store, and what a store made anew must not bring back.
+    /// Checks what must fit the store, and that a recreated store does not restore erased accounts.
     mutating func checkArchive() {
         let path = SettingsTable.path(of: \.archive.store)
         guard isSound(path) else { return }
@@ -117,7 +117,7 @@ extension SettingsDraft {
         report(path, "is of no use without a PostgreSQL in \(SettingsTable.path(of: \.archive.store))")
     }
 
-    /// A store that is made anew reads from Kafka what the archive keeps: erasures have to come back with it.
+    /// A recreated store reads from Kafka what the archive keeps, so it must read the erasures again too.
     private mutating func checkErasedArchive() {
         let (path, keep) = (SettingsTable.path(of: \.control.retention), SettingsTable.path(of: \.archive.keep))
         guard settings.control.topic != nil, isSound(path), isSound(keep),

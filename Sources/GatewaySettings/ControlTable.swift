@@ -21,7 +21,7 @@ package struct ControlTable: SettingTable {
 }
 
 extension SettingsDraft {
-    /// The topic is read apart from events, and what lives longer than a revocation comes back.
+    /// Checks that the topic is separate from events, and that nothing outlives a revocation or an erasure and returns.
     mutating func checkControl() {
         let (topics, path) = (SettingsTable.path(of: \.kafka.topics), SettingsTable.path(of: \.control.topic))
         guard let topic = settings.control.topic, isSound(path) else { return }
@@ -33,14 +33,14 @@ extension SettingsDraft {
         checkErasures()
     }
 
-    /// Nobody said how long: as long as the archive, which would bring back what was erased before.
+    /// Without a configured value the retention is that of the archive, which would otherwise restore what was erased before.
     private mutating func followArchive() {
         let (path, keep) = (SettingsTable.path(of: \.control.retention), SettingsTable.path(of: \.archive.keep))
         guard locations[path] == nil, settings.archive.store != .off, isSound(keep) else { return }
         settings.control.retention = max(settings.control.retention, settings.archive.keep)
     }
 
-    /// A node that starts reads the window again: with it whatever was erased longer ago than the topic is read back.
+    /// A starting node reads the window again, including data whose erasure is older than the topic's retention.
     private mutating func checkErasures() {
         let (path, window) = (
             SettingsTable.path(of: \.control.retention), SettingsTable.path(of: \.history.retention)

@@ -36,7 +36,7 @@ package struct IntrospectionTable: SettingTable {
 }
 
 extension SettingsDraft {
-    /// What the section says; nil where nothing is to be asked, or something is wrong with it.
+    /// The source that the section describes. Nil when there is no server to ask, or something in the section is wrong.
     mutating func introspection() -> IntrospectionSource? {
         let section = settings.auth.introspection
         typealias Path = SettingsTable

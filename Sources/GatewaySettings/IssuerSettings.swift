@@ -60,7 +60,7 @@ package struct IssuerSettings: Equatable, Sendable {
         IssuerTable.declarations.allSatisfy { $0.setting.isEqual(a.values.held, b.values.held) }
     }
 
-    /// Its files, each with its place behind `auth.jwt`.
+    /// Its files, each with its path after `auth.jwt`.
     var files: [(suffix: String, path: String)] {
         let place = path.drop { $0 != "[" }
         return IssuerTable.declarations.flatMap { $0.setting.files(in: values.held) }
@@ -108,7 +108,7 @@ extension SettingKind where Value == String? {
             guard !text.isEmpty, let problem = FetchURL.problem(text) else {
                 return .some(text.isEmpty ? nil : text)
             }
-            // A URL with a password in it stands in no log.
+            // The problem does not show the URL, so that no password in it is logged.
             reading.refuse(element, problem)
             return nil
         }
@@ -116,7 +116,7 @@ extension SettingKind where Value == String? {
 }
 
 extension IssuerSettings {
-    /// Nil for what is no map. What is wrong in it is reported, and holds its default.
+    /// Nil for an element that is not a map. A wrong value is reported, and keeps its default.
     fileprivate init?(_ element: YAMLElement, _ reading: inout SettingReading) {
         guard let entries = reading.map(element, expected: "a map with issuer and keys") else { return nil }
         let before = reading.problems.count

@@ -1,7 +1,7 @@
 import Synchronization
 import YAML
 
-/// A setting: its key, its kind, what holds where nobody says it, and its explanation.
+/// A setting: its key, its kind, its default and its explanation.
 ///
 /// Declared once, as a property of a ``SettingTable``; its value is read by the same name,
 /// `settings.limits.maximumLag`.
@@ -12,9 +12,9 @@ package struct Setting<Value: Equatable & Sendable>: SettingDeclaration {
 
     /// - Parameters:
     ///   - path: its key with the sections before it, such as `limits.max_headers`.
-    ///   - defaultText: what holds where nobody says anything, as YAML in one line.
-    ///   - flag: the flag of `serve` that says it, and what stands for its value.
-    ///   - effect: when a change of it counts, where it is not as in its section.
+    ///   - defaultText: the default, as YAML in one line.
+    ///   - flag: the flag of `serve` that sets it, and the placeholder for its value.
+    ///   - effect: when a change of it takes effect, if that differs from its section.
     ///   - explanation: sentences for people who run a gateway.
     init(
         _ path: String, _ kind: SettingKind<Value>, default defaultText: String, flag: SettingRow.Flag? = nil,
@@ -27,7 +27,7 @@ package struct Setting<Value: Equatable & Sendable>: SettingDeclaration {
             shape: kind.shape)
     }
 
-    /// What holds where nobody says anything.
+    /// The default.
     var defaultValue: Value {
         let element = DefaultTexts.element(row.defaultText)
         var reading = SettingReading(row.path, from: .file(""), folder: "")
@@ -55,7 +55,7 @@ package struct Setting<Value: Equatable & Sendable>: SettingDeclaration {
     }
 }
 
-/// The defaults as YAML reads them, each once: a reload that finds no memory for it refuses the file, and could not refuse these.
+/// The parsed defaults, each parsed once: a reload that has no memory for one refuses the file, and could not refuse these.
 private enum DefaultTexts {
     private static let elements = Mutex<[String: YAMLElement]>([:])
 
@@ -72,11 +72,11 @@ private enum DefaultTexts {
 /// A setting of any type.
 protocol SettingDeclaration: Sendable {
     var row: SettingRow { get }
-    /// When a change of it counts; nil: as in its section.
+    /// When a change of it takes effect. Nil: as in its section.
     var effect: SettingEffect? { get }
     /// Finds the value in the layers and keeps it.
     func read(from layers: inout SettingsResolution, into values: inout HeldValues)
-    /// Finds the value among the entries of a map and keeps it. The default stays where there is none, or a bad one.
+    /// Finds the value among the entries of a map and keeps it. The default remains when there is none, or an invalid one.
     func read(from entries: [YAMLEntry], _ reading: inout SettingReading, into values: inout HeldValues)
     /// Whether its value is the same in both.
     func isEqual(_ a: HeldValues, _ b: HeldValues) -> Bool
@@ -86,7 +86,7 @@ protocol SettingDeclaration: Sendable {
     func files(in values: HeldValues) -> [NamedFile]
 }
 
-/// What is said about a setting without its type.
+/// The description of a setting, without its type.
 package struct SettingRow: Sendable {
     package struct Flag: Sendable {
         /// Without its dashes.
@@ -145,16 +145,16 @@ struct HeldValues: Sendable {
 
     private var values: [String: any Sendable] = [:]
 
-    /// The value of a setting; its default where none is kept.
+    /// The value of a setting, or its default when no value is kept.
     subscript<Value>(setting: Setting<Value>) -> Value {
         get { (values[setting.row.path] as? Held<Value>)?.value ?? setting.defaultValue }
         set { values[setting.row.path] = Held(value: newValue) }
     }
 }
 
-/// What is set: a value for each setting of a table, by the name of its property.
+/// The values: one for each setting of a table, by the name of its property.
 ///
-/// Slow (a look-up and a cast): whoever needs a value often keeps it, in the unit in which it is used.
+/// Slow (a look-up and a cast). Code that needs a value often must keep it, in the unit in which it uses it.
 @dynamicMemberLookup
 package struct SettingValues<Table: SettingTable>: Sendable {
     var held = HeldValues()

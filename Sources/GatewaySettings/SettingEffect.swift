@@ -1,4 +1,4 @@
-/// When a setting that was changed counts in a gateway that runs and reads its settings again.
+/// When a changed setting takes effect in a running gateway that reads its settings again.
 package enum SettingEffect: Sendable {
     /// With the reload that finds the change.
     case atOnce
@@ -9,7 +9,7 @@ package enum SettingEffect: Sendable {
 extension SettingTable {
     package static var effect: SettingEffect? { nil }
 
-    /// Its settings, and those of its tables, each with when a change of it counts.
+    /// Its settings, and those of its tables, each with when a change of it takes effect.
     fileprivate static func effects(
         _ inherited: SettingEffect
     ) -> [(setting: any SettingDeclaration, effect: SettingEffect)] {
@@ -26,7 +26,7 @@ extension SettingTable {
 }
 
 extension SettingsTable {
-    /// All settings, each with when a change of it counts: after a restart, unless its section says otherwise.
+    /// All settings, each with when a change takes effect: after a restart, unless its section declares otherwise.
     static let effects = effects(.restart)
 }
 
@@ -44,8 +44,8 @@ extension SettingValues<SettingsTable> {
         }
     }
 
-    /// What a gateway that runs with these settings goes by when `new` ones were read: the new values of those that count
-    /// at once, and its own of the others.
+    /// The settings of a running gateway after it has read `new` ones: the new values of those that take effect at once, and its
+    /// own values of the others.
     package func adopting(_ new: Settings) -> Settings {
         var settings = self
         for (setting, effect) in SettingsTable.effects where effect == .atOnce {

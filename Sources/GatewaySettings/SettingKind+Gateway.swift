@@ -64,7 +64,7 @@ extension SettingKind where Value == Account? {
 }
 
 extension SettingKind where Value == [EventMapping.Translation] {
-    /// A map of texts, in the order in which it stands.
+    /// A map of texts, in the order of the settings.
     static var translations: Self {
         let expected = "a map of names, {from: to}"
         return Self(expected, .structured) { element, reading in
@@ -80,7 +80,7 @@ extension SettingKind where Value == [EventMapping.Translation] {
 }
 
 extension SettingKind where Value == [String] {
-    /// Where a part of an event stands: one source, or a list of which the first that yields text counts.
+    /// The source of a part of an event: one source, or a list in which the first source with a text counts.
     static var sources: Self {
         .oneOrMore("a source or a list of sources", of: .text("a source (/pointer, header:NAME, key, topic:N)"))
     }
@@ -102,7 +102,7 @@ extension SettingKind where Value == OriginPattern {
         }
     }
 
-    /// Whether an IPv6 address, if there is one, is written as browsers write it (RFC 5952).
+    /// Whether an IPv6 address, if there is one, has the form in which browsers write it (RFC 5952).
     private static func isShortest(_ text: String) -> Bool {
         guard let open = text.firstIndex(of: "["), let close = text.firstIndex(of: "]") else { return true }
         let host = String(text[text.index(after: open)..<close])

@@ -17,7 +17,7 @@ package struct KafkaProperty: Equatable, Sendable {
 }
 
 extension SettingKind where Value == String {
-    /// Brokers by comma. What stands between the commas is checked here, since librdkafka would take anything for a
+    /// Brokers, separated by commas. The text between the commas is checked here, since librdkafka would accept anything as a
     /// name.
     static var brokers: Self {
         .text("one text with brokers, HOST:PORT, several by comma") { text in
@@ -32,9 +32,9 @@ extension SettingKind where Value == String {
     private static func brokerProblem(_ broker: Substring) -> String? {
         if broker.isEmpty { return "names no broker between two commas or at its end" }
         guard broker.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return "holds what no broker's name holds" }
-        // librdkafka also takes PROTOCOL://HOST:PORT.
+        // librdkafka also accepts PROTOCOL://HOST:PORT.
         let rest = broker.split(separator: "://", maxSplits: 1).last ?? broker
-        // An IPv6 address stands in brackets; its colons are no port.
+        // An IPv6 address is in brackets. Its colons do not separate a port.
         let afterHost = rest.first == "[" ? rest.drop { $0 != "]" }.dropFirst() : rest.drop { $0 != ":" }
         if rest.first == "[", !rest.contains("]") { return "lacks the closing bracket of an IPv6 address" }
         if rest.first == ":" { return "has a port without a host" }

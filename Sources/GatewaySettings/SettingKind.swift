@@ -15,10 +15,10 @@ struct SettingKind<Value: Sendable>: Sendable {
     /// With its article, as in `a size (4096, 16KiB, 4MiB or 1GiB)`.
     let expected: String
     let shape: SettingShape
-    /// Nil after a problem that leaves no value. With other problems, what could be read: nobody starts with it, but
-    /// more problems are found.
+    /// Nil after a problem that leaves no value. With other problems, the part that could be read: the gateway does not start
+    /// with it, but more problems are found.
     let read: @Sendable (YAMLElement, inout SettingReading) -> Value?
-    /// The files that a value names and that are read by us, each with where it stands in the setting, as in `[2].keys`.
+    /// The files that a value names and that the gateway reads, each with its position in the setting, as in `[2].keys`.
     let files: @Sendable (Value) -> [(suffix: String, path: String)]
 
     init(
@@ -146,7 +146,7 @@ extension SettingKind where Value == String? {
     static var path: Self {
         let files: @Sendable (String?) -> [(suffix: String, path: String)] = { $0.map { [("", $0)] } ?? [] }
         return Self("the name of a file", files: files) { element, reading in
-            // What stands where the name of a secret's file belongs may be the secret.
+            // The text in the field for the name of a secret's file may be the secret itself.
             guard let text = reading.text(element, expected: "the name of a file", isShown: false) else { return nil }
             if text.utf8.contains(0) {
                 reading.refuse(element, "holds a NUL: no file has such a name")

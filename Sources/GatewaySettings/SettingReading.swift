@@ -1,15 +1,15 @@
 import Options
 import YAML
 
-/// The reading of one setting: where it stands, and what was wrong with it.
+/// The state while one setting is read: its location, and the problems found.
 struct SettingReading {
     let origin: SettingsOrigin
-    /// Relative paths start here; it ends with a slash, or is empty for the process's own folder.
+    /// The folder for relative paths. It ends with a slash, or is empty for the process's own folder.
     let folder: String
-    /// The way to the part that is being read.
+    /// The path of the part that is being read.
     private(set) var key: String
     private(set) var problems: [SettingsProblem] = []
-    /// Where each part stands, for what is found out later.
+    /// The location of each part, for problems that are found later.
     private(set) var locations: [String: SettingsLocation] = [:]
 
     init(_ key: String, from origin: SettingsOrigin, folder: String) {
@@ -18,7 +18,7 @@ struct SettingReading {
         self.folder = folder
     }
 
-    /// Only files have lines; a variable or a flag is one.
+    /// Only files have lines. A variable or a flag is one line.
     func location(_ element: YAMLElement) -> SettingsLocation {
         switch origin {
         case .file, .otherFile: SettingsLocation(origin, line: element.line)
@@ -41,7 +41,7 @@ struct SettingReading {
         return read(element, &self)
     }
 
-    /// A scalar as it stands, whatever its type. Nil and a problem for anything else.
+    /// A scalar as it is written, whatever its type. Returns nil and reports a problem for anything else.
     mutating func scalar(_ element: YAMLElement, expected: String) -> String? {
         switch element.content {
         case .text(let text, .plain) where YAMLElement.plainKind(text) == .null:
@@ -56,7 +56,7 @@ struct SettingReading {
         return nil
     }
 
-    /// `${NAME}` in a file stands for itself. The text is not shown: it may be a part of a password.
+    /// `${NAME}` in a file is not replaced. The problem does not show the text, which may be a part of a password.
     private mutating func warnOfVariable(_ text: String, _ element: YAMLElement) {
         guard case .file = origin, let start = text.firstRange(of: "${"), text[start.upperBound...].contains("}") else {
             return
@@ -69,10 +69,10 @@ struct SettingReading {
                 isWarning: true))
     }
 
-    /// A text. A bare number or truth value is none: whoever writes `no` or `1.10` may mean something else than they
-    /// get.
+    /// A text. A bare number or truth value is refused: `no` or `1.10` may mean something else to its author than the value that
+    /// YAML gives.
     ///
-    /// - Parameter isShown: false where the problem must not show what stands there.
+    /// - Parameter isShown: false if the problem must not show the text.
     mutating func text(_ element: YAMLElement, expected: String, isShown: Bool = true) -> String? {
         guard let text = scalar(element, expected: expected) else { return nil }
         guard case .text(_, .plain) = element.content else { return text }
@@ -86,7 +86,7 @@ struct SettingReading {
         }
     }
 
-    /// The text where one value stands instead of a list; nil for anything else, and for no value at all.
+    /// The text when there is one value instead of a list. Nil for anything else, and for no value at all.
     func single(_ element: YAMLElement) -> String? {
         guard case .text(let text, let style) = element.content else { return nil }
         if case .plain = style, YAMLElement.plainKind(text) == .null { return nil }

@@ -2,20 +2,20 @@ import LiveUpdates
 import Options
 import YAML
 
-/// What an operator has set, each value within its limits: `settings.limits.maximumLag`. Made without arguments it
-/// holds the defaults.
+/// What an operator has set, each value within its limits: `settings.limits.maximumLag`. Without arguments, `init` gives the
+/// defaults.
 package typealias Settings = SettingValues<SettingsTable>
 
-/// What came of reading settings.
+/// The result of reading settings.
 package struct SettingsOutcome: Sendable {
-    /// What could be read, and all that is wrong with it.
+    /// The values that could be read, and all problems with them.
     private(set) var draft: SettingsDraft
     let others: [SettingsProblem]
     /// The settings file.
     package let file: NamedFile
-    /// What of it was read.
+    /// The mark of the contents that were read from it.
     package let fileMark: FileMark
-    /// The settings file says nothing at all.
+    /// The settings file contains no setting.
     package let isFileEmpty: Bool
 
     init(_ draft: SettingsDraft, otherProblems: [SettingsProblem], _ layer: SettingsLayer, mark: FileMark) {
@@ -26,7 +26,7 @@ package struct SettingsOutcome: Sendable {
         isFileEmpty = layer.isWhole && layer.values.isEmpty
     }
 
-    /// The same, with what was found out since.
+    /// The same, with the problems that were found since.
     func with(_ draft: SettingsDraft) -> SettingsOutcome {
         var outcome = self
         outcome.draft = draft
@@ -36,16 +36,16 @@ package struct SettingsOutcome: Sendable {
     /// Nil when something is wrong.
     package var settings: Settings? { isRefused ? nil : draft.settings }
 
-    /// How records become events, as the section `events` says. Nil when something is wrong with the settings.
+    /// How records become events, from the section `events`. Nil when something is wrong with the settings.
     package var mapping: EventMapping? { isRefused ? nil : draft.mapping }
 
-    /// All that is wrong, and warnings, in the order in which one reads: the file from above, variables, flags.
+    /// All problems and warnings, in reading order: the file from its first line, variables, flags.
     package var problems: [SettingsProblem] { (draft.problems + others).inReadingOrder }
 
     private var isRefused: Bool { draft.problems.contains { !$0.isWarning } }
 }
 
-/// A flag of the command line that says a setting.
+/// A flag of the command line that sets a setting.
 package struct SettingsFlag: Sendable {
     let row: SettingRow
     let words: [String]
@@ -67,9 +67,9 @@ package struct SettingsFlag: Sendable {
 }
 
 extension Settings {
-    /// Reads the settings: flags above the environment above the file above the defaults.
+    /// Reads the settings. Flags override the environment, which overrides the file, which overrides the defaults.
     ///
-    /// Opens the settings file and those of `kafka.settings_files`; ``SettingsOutcome/check(now:)`` opens the others that the
+    /// Opens the settings file and the files of `kafka.settings_files`. ``SettingsOutcome/check(now:)`` opens the others that the
     /// settings name.
     package static func load(
         file: String, environment: SettingsEnvironment = .ofProcess(), flags: [SettingsFlag] = []
@@ -113,7 +113,7 @@ extension Settings {
         return SettingsOutcome(draft, otherProblems: environment.warnings, layer, mark: mark)
     }
 
-    /// The map, with single variables over it: they hide an entry of the same name, even a bad one.
+    /// The map, overridden by single variables: they hide an entry of the same name, even an invalid one.
     private static func kafkaProperties(
         _ setting: Setting<[KafkaProperty]>, _ resolution: inout SettingsResolution,
         _ environment: SettingsEnvironment

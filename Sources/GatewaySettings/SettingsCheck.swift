@@ -54,7 +54,7 @@ extension SettingsOutcome {
     }
 }
 
-/// Looks at what is named by those settings that are sound.
+/// Checks the files that the valid settings name.
 private struct SettingsCheck {
     var draft: SettingsDraft
     private let now: Int64
@@ -74,11 +74,11 @@ private struct SettingsCheck {
         let paths = (certificate: SettingsTable.path(of: \.tls.certificate), key: SettingsTable.path(of: \.tls.key))
         let (certificate, key) = (settings.tls.certificate, settings.tls.key)
         let certificateProblem = certificate.flatMap { TLSContext.problem(certificate: $0) }
-        // Of one file that cannot be read there is one problem.
+        // One unreadable file causes one problem.
         let keyProblem = key.flatMap { TLSContext.problem(key: $0) }.flatMap { $0 == certificateProblem ? nil : $0 }
         if let certificateProblem { draft.report(paths.certificate, "\(certificateProblem)") }
         if let keyProblem {
-            // Whoever puts the key itself into the settings finds it in no log.
+            // An operator who puts the key itself into the settings must not find it in a log.
             if case .unreadable(_, let cause) = keyProblem {
                 draft.report(paths.key, "cannot read \(BoundedFile.Unreadable.withoutPath(cause))")
             } else {
@@ -266,7 +266,7 @@ private struct SettingsCheck {
 }
 
 extension TLSError {
-    /// Whether the key is to be mended, of a certificate and a key that can both be read.
+    /// Whether the key is wrong, given a readable certificate and a readable key.
     fileprivate func isAboutKey(_ key: String, certificate: String) -> Bool {
         switch self {
         case .keyDoesNotFit: true

@@ -2,7 +2,7 @@ import Options
 import Reactor
 
 extension SettingsDraft {
-    /// Finds what no setting shows by itself.
+    /// Finds problems that one setting alone does not show.
     mutating func checkConsistency() {
         checkCertificate()
         checkTopics()
@@ -10,7 +10,7 @@ extension SettingsDraft {
         checkBalancer()
         checkControl()
         checkArchive()
-        // These also look at what nobody said.
+        // These also check settings that have their default.
         guard isWhole else { return }
         checkListeners()
         checkAdministration()
@@ -20,7 +20,7 @@ extension SettingsDraft {
         checkMessages()
     }
 
-    /// Two listeners on one address. Of two that stand in the settings the second is reported.
+    /// Finds two listeners on one address. If both are in the settings, the second is reported.
     private mutating func checkListeners() {
         let (listen, admin) = (SettingsTable.path(of: \.listen), SettingsTable.path(of: \.admin))
         guard isSound(listen), isSound(admin) else { return }
@@ -37,7 +37,7 @@ extension SettingsDraft {
         }
     }
 
-    /// Whoever reaches the administration may close connections: only this machine may without a token.
+    /// A client of the administration can close connections. Without a token, only this machine may reach it.
     private mutating func checkAdministration() {
         let (admin, token) = (SettingsTable.path(of: \.admin), SettingsTable.path(of: \.adminTokenFile))
         guard isSound(admin), isSound(token), settings.adminTokenFile == nil, !settings.admin.isOfThisMachine else {
@@ -69,7 +69,7 @@ extension SettingsDraft {
         }
     }
 
-    /// Keys belong to their issuer; the first of two entries would hide the second.
+    /// Keys belong to their issuer. The first of two entries would hide the second.
     private mutating func checkIssuers() {
         let entries = settings.auth.jwt.filter { !$0.issuer.isEmpty }
         for (index, entry) in entries.enumerated()
@@ -78,14 +78,14 @@ extension SettingsDraft {
         }
     }
 
-    /// Browsers add a cookie to what any page makes them ask: only the origin tells whose page it was.
+    /// Browsers add a cookie to the requests of any page. Only the origin shows which page it was.
     private mutating func checkCookie() {
         let (cookie, origins) = (SettingsTable.path(of: \.auth.cookie), SettingsTable.path(of: \.auth.origins))
         guard settings.auth.cookie != nil, settings.auth.origins.isEmpty, isSound(origins) else { return }
         report(cookie, "needs \(origins): without it any page could connect with its visitors' cookies")
     }
 
-    /// Whoever says how long tickets live wants some. A `secret_file` that is said to be none turns them off.
+    /// An operator who sets the lifetime of tickets wants tickets. An explicitly empty `secret_file` turns them off.
     private mutating func checkTickets() {
         let (file, lifetime) = (
             SettingsTable.path(of: \.auth.tickets.secretFile), SettingsTable.path(of: \.auth.tickets.lifetime)
@@ -94,7 +94,7 @@ extension SettingsDraft {
         report(lifetime, "is of no use without \(file), which names the file with the secret: there are no tickets")
     }
 
-    /// A client that sends the longest message that it may send would be closed for it.
+    /// A client that sends the longest permitted message would be closed for it.
     private mutating func checkMessages() {
         let (message, rate) = (
             SettingsTable.path(of: \.limits.maximumMessageBytes),
@@ -116,8 +116,8 @@ extension SettingsDraft {
             """, isWarning: true)
     }
 
-    /// A cursor is served when the log reaches further back than it by the delay: with no more than that, none ever is.
-    /// Reported at the retention, unless the delay alone was said.
+    /// A cursor is served when the log reaches further back than the cursor by the delay. If the retention is not longer than the
+    /// delay, no cursor is ever served. The problem is reported at the retention, unless only the delay was set.
     private mutating func checkRetention() {
         let retention = (
             key: SettingsTable.path(of: \.history.retention), value: settings.history.retention, word: "longer"
@@ -148,7 +148,7 @@ extension SocketAddress {
         }
     }
 
-    /// Whether two listeners could not both listen. Port 0 is a port of its own for each.
+    /// Whether the two addresses exclude each other. Port 0 is a separate port for each listener.
     func overlaps(_ other: SocketAddress) -> Bool {
         switch (self, other) {
         case (.unix(let path), .unix(let otherPath)): path == otherPath
@@ -159,7 +159,7 @@ extension SocketAddress {
         }
     }
 
-    /// Whether listening here takes what `other` wants. `0.0.0.0` takes all of IPv4, `[::]` all of IPv6, `:PORT` both.
+    /// Whether a listener here occupies the address `other`. `0.0.0.0` occupies all of IPv4, `[::]` all of IPv6, `:PORT` both.
     private func isWildcard(for other: SocketAddress) -> Bool {
         switch (self, other) {
         case (.any, _): true

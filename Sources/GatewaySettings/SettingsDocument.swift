@@ -5,7 +5,7 @@ import Options
 package enum SettingsDocument {
     private static let columns = 100
 
-    /// All settings with what holds where nobody says anything, each with its explanation; `check` accepts it.
+    /// All settings with their defaults and explanations. `check` accepts the text.
     package static var text: String {
         var text = comment("The settings of livegate, each with the value that it has when it is left out.", indent: "")
         text += comment(

@@ -1,10 +1,10 @@
 import Options
 
-/// Files with secrets that everybody on this machine can read. What is a secret only in part, such as hashes of tokens, is none of
-/// them.
+/// Warns of files with secrets that every user of this machine can read. Files that are only partly secret, such as hashes of
+/// tokens, do not count.
 extension SettingsDraft {
     private static let kafkaKeyFiles = ["ssl.key.location", "ssl.keystore.location"]
-    /// Of librdkafka's properties those whose values are secrets; they stand in the settings file itself.
+    /// The properties of librdkafka whose values are secrets. These values are in the settings file itself.
     private static let kafkaSecrets = [
         "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password",
     ]

@@ -1,19 +1,19 @@
 import LiveUpdates
 
-/// Settings on their way to be used: what could be read of them, and all that is wrong so far.
+/// Settings before they are used: the values that could be read, and all problems so far.
 ///
-/// A value that cannot be read is replaced by its default, so that the others are checked all the same; whoever looks
-/// at a value asks first whether it ``isSound(_:)``.
+/// A default replaces each invalid value, so that the others are checked all the same. Code that reads a value must first check
+/// whether it ``isSound(_:)``.
 struct SettingsDraft: Sendable {
     var settings = Settings()
-    /// What the section `events` says, compiled; nil when it says something wrong.
+    /// The compiled section `events`. Nil when something in it is wrong.
     var mapping: EventMapping?
     private(set) var problems: [SettingsProblem]
-    /// Where each setting that somebody said stands, by its path.
+    /// The location of each setting that a source sets, by its path.
     let locations: [String: SettingsLocation]
     /// The settings file.
     let file: SettingsLocation
-    /// Whether the file could be read to its end. Otherwise nothing follows from what it does not say.
+    /// Whether the file could be read to its end. Otherwise a missing setting proves nothing.
     let isWhole: Bool
 
     init(_ resolution: SettingsResolution, settings: Settings, file: SettingsLocation, isWhole: Bool) {
@@ -24,7 +24,7 @@ struct SettingsDraft: Sendable {
         locations = resolution.locations
     }
 
-    /// Where a setting stands; for one that nobody said, the file as a whole.
+    /// The location of a setting. For a setting that no source sets, the file as a whole.
     func location(_ key: String) -> SettingsLocation { locations[key] ?? file }
 
     /// Whether nothing is wrong with a setting, a section or a part so far.
@@ -32,10 +32,10 @@ struct SettingsDraft: Sendable {
         !problems.contains { !$0.isWarning && ($0.key == path || $0.key.isInside(path)) }
     }
 
-    /// Whether something is wrong with a section as a whole: it has no value, or is there twice.
+    /// Whether something is wrong with a section as a whole: it has no value, or is a duplicate.
     func isRefused(_ section: String) -> Bool { problems.contains { !$0.isWarning && $0.key == section } }
 
-    /// - Parameter location: where the problem is, if that is not where the setting stands.
+    /// - Parameter location: where the problem is, if it is not at the setting.
     mutating func report(_ key: String, _ text: String, at location: SettingsLocation? = nil, isWarning: Bool = false) {
         problems.append(SettingsProblem(location ?? self.location(key), key: key, text, isWarning: isWarning))
     }
@@ -44,7 +44,7 @@ struct SettingsDraft: Sendable {
 }
 
 extension String {
-    /// Whether a path goes on behind another one: `kafka.topics[1]` is inside `kafka.topics`, and that inside `kafka`.
+    /// Whether a path extends another one: `kafka.topics[1]` is inside `kafka.topics`, and that is inside `kafka`.
     fileprivate func isInside(_ path: String) -> Bool {
         hasPrefix(path) && [UInt8(ascii: "."), UInt8(ascii: "[")].contains(utf8.dropFirst(path.utf8.count).first)
     }
@@ -53,7 +53,7 @@ extension String {
 // MARK: - The section events
 
 extension SettingsDraft {
-    /// Compiles the mapping. A bad part is reported and set aside, so that the next one is found.
+    /// Compiles the mapping. An invalid part is reported and excluded, so that the next one is found.
     mutating func compileMapping() {
         guard isSound("events") else { return }
         let events = settings.events
@@ -65,7 +65,7 @@ extension SettingsDraft {
         parts.rename = events.rename
         parts.drop = events.drop
         parts.types = events.types
-        // Each round sets one of the eight keys aside.
+        // Each round excludes one of the eight keys.
         for _ in 0..<9 {
             do throws(MappingError) {
                 let mapping = try EventMapping(parts)

@@ -4,11 +4,11 @@ import Options
 package struct SettingsEnvironment: Sendable {
     let variables: [(name: String, value: String)]
 
-    /// Whether the program's memory may be dumped, and read by other programs of its user: no setting, since it counts before any
-    /// is read.
+    /// Whether the program's memory may be dumped, and read by other programs of its user. It is not a setting, since it applies
+    /// before any setting is read.
     package static let dumpsVariable = SettingsTable.variablePrefix + "ALLOW_DUMPS"
 
-    /// Only where the variable says exactly this.
+    /// Only if the value of the variable is exactly this.
     package var allowsDumps: Bool { value(Self.dumpsVariable) == "true" }
 
     package init(_ variables: [(name: String, value: String)]) {
@@ -19,7 +19,7 @@ package struct SettingsEnvironment: Sendable {
         SettingsEnvironment(ProcessEnvironment.variables)
     }
 
-    /// What the variables say, the more exact ones first: `LIVEGATE_TLS_KEY` goes over `LIVEGATE_TLS`.
+    /// The settings in the variables, the more specific ones first: `LIVEGATE_TLS_KEY` overrides `LIVEGATE_TLS`.
     var layers: [SettingsLayer] {
         let settings = SettingsTable.rows.compactMap { row in
             value(row.variable).map {
@@ -65,7 +65,7 @@ package struct SettingsEnvironment: Sendable {
     }
 
     private func value(_ name: String) -> String? {
-        // Of a name that stands twice the C library takes the first, too.
+        // The first of two variables with one name counts, as in the C library.
         variables.first { $0.name == name }?.value
     }
 

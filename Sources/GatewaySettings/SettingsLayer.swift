@@ -1,12 +1,12 @@
 import Options
 import YAML
 
-/// What one source says: settings by their paths.
+/// The settings of one source, by their paths.
 struct SettingsLayer {
     let origin: SettingsOrigin
     private(set) var values: [String: YAMLElement] = [:]
     private(set) var problems: [SettingsProblem] = []
-    /// Whether the source could be read to its end: then what it does not say, nobody said.
+    /// Whether the source could be read to its end. If so, a setting that it lacks was not set there.
     private(set) var isWhole = true
 
     init(_ origin: SettingsOrigin) {
@@ -57,7 +57,7 @@ struct SettingsLayer {
         }
     }
 
-    /// Takes an element apart into settings. `path` is a setting, a section, or empty for the root.
+    /// Splits an element into settings. `path` is a setting, a section, or empty for the root.
     private mutating func collect(_ element: YAMLElement, under path: String) {
         if SettingsTable.rows.contains(where: { $0.path == path }) {
             values[path] = element
@@ -80,7 +80,7 @@ struct SettingsLayer {
     private mutating func unknown(_ entry: YAMLEntry, under path: String) {
         let key = path.isEmpty ? entry.key : "\(path).\(entry.key)"
         let here = NearestName.nearest(to: entry.key, among: Self.children(of: path))
-        // A key can be right and stand in the wrong section; of one that lacks an ending its own section knows more.
+        // A valid key can be in the wrong section. If only its ending is missing, the names of its own section fit better.
         let elsewhere = SettingsTable.rows.map(\.path).first { $0.hasSuffix(".\(entry.key)") }
         let nearest = here.flatMap { $0.hasPrefix(entry.key) ? $0 : nil } ?? elsewhere ?? here ?? ""
         var reading = SettingReading(key, from: origin, folder: "")

@@ -36,12 +36,12 @@ extension SettingsLocation: CustomStringConvertible {
     }
 }
 
-/// Something in the settings that cannot be, or, as a warning, that nobody can have meant.
+/// Something invalid in the settings or, as a warning, something that is surely not intended.
 package struct SettingsProblem: Error, Hashable, Sendable {
     package let location: SettingsLocation
-    /// The way to the setting, such as `kafka.topics[1]`; empty where there is none.
+    /// The path of the setting, such as `kafka.topics[1]`. Empty if there is none.
     package let key: String
-    /// What is wrong and what would be right. The value of a secret never stands in it.
+    /// What is wrong and what would be right. It never contains the value of a secret.
     package let text: String
     package let isWarning: Bool
 

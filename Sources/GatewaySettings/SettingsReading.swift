@@ -1,24 +1,24 @@
 import Options
 import Tokens
 
-/// What came of reading the settings and all that they name, at a start or by a gateway that runs.
+/// The result of reading the settings and all files that they name, at a start or in a running gateway.
 package struct SettingsReading: Sendable {
     /// Nil when something is wrong.
     package let material: SettingsMaterial?
-    /// All that is wrong, and warnings.
+    /// All problems and warnings.
     package let problems: [SettingsProblem]
-    /// The static tokens, whatever else is wrong; nil where that is not known.
+    /// The static tokens, whatever else is wrong. Nil if they are not known.
     package let tokens: StaticTokens?
     package let file: NamedFile
-    /// What the settings file and those that it names hold. Noted before they were read: what changes meanwhile is found by
-    /// the next look.
+    /// The marks of the settings file and of the files that it names. They are computed before the files are read, so the next
+    /// check finds what changes meanwhile.
     package let marks: FileMarks
-    /// The settings file says nothing at all.
+    /// The settings file contains no setting.
     package let isFileEmpty: Bool
 }
 
 extension SettingsOutcome {
-    /// Opens what the settings name, as ``check(now:)``, and notes what each file holds.
+    /// Opens the files that the settings name, as ``check(now:)`` does, and notes the contents of each.
     ///
     /// - Parameter now: seconds since 1970, for certificates.
     package func reading(now: Int64) -> SettingsReading {
@@ -29,8 +29,8 @@ extension SettingsOutcome {
             material: material, problems: problems, tokens: tokens, file: file, marks: marks, isFileEmpty: isFileEmpty)
     }
 
-    /// As ``reading(now:)``, in a gateway that runs. Refuses a pipe: what came through it at the start is gone, and whoever
-    /// opens it may wait for ever.
+    /// As ``reading(now:)``, in a running gateway. Refuses a pipe: its contents were consumed at the start, and opening it again
+    /// may wait for ever.
     package func readingAgain(now: Int64) -> SettingsReading {
         let marks = FileMarks(of: draft.settings.files)
         guard let pipe = marks.first(where: { $0.value == .unwatched })?.key else { return reading(now: now) }
@@ -42,8 +42,8 @@ extension SettingsOutcome {
             marks: marks.merging([file: fileMark]) { $1 }, isFileEmpty: isFileEmpty)
     }
 
-    /// Whether it is certain which static tokens there are: the settings are good, or at least name a file that is. Settings
-    /// with something wrong, which may be half written, take no token away by naming no file.
+    /// Whether it is certain which static tokens there are: the settings are valid, or at least name a valid file. Wrong settings
+    /// may be half written, so a missing file name in them removes no token.
     var knowsTokens: Bool {
         guard settings == nil else { return true }
         return draft.isWhole && draft.isSound(SettingsTable.path(of: \.auth.tokens)) && !draft.isRefused("auth")
@@ -52,7 +52,7 @@ extension SettingsOutcome {
 }
 
 extension SettingValues<SettingsTable> {
-    /// The static tokens that stand in their file now; nil where it cannot be read or something is wrong with it.
+    /// The static tokens that are in their file now. Nil if the file is unreadable or something in it is wrong.
     package func readTokens() -> StaticTokens? {
         guard let path = self.auth.tokens else { return StaticTokens() }
         guard BoundedFile.isRegular(path) ?? false else { return nil }

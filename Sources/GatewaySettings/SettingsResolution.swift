@@ -1,10 +1,10 @@
 import YAML
 
-/// Finds for each setting the highest source that says it. What lower ones say is not even looked at.
+/// Finds for each setting the highest source that sets it. Values of lower sources are not even checked.
 struct SettingsResolution {
     /// The highest first.
     private let layers: [SettingsLayer]
-    /// Where relative paths start that do not come from flags.
+    /// The folder for relative paths that do not come from flags.
     private let folder: String
     private(set) var problems: [SettingsProblem]
     private(set) var locations: [String: SettingsLocation] = [:]
@@ -15,7 +15,7 @@ struct SettingsResolution {
         problems = layers.flatMap(\.problems)
     }
 
-    /// The value that counts; the default when nobody says any, or one that cannot be read at all.
+    /// The value that counts. The default when no source sets one, or the value is unreadable.
     ///
     /// - Parameter adjust: changes the element before it is read.
     mutating func value<Value>(_ setting: Setting<Value>, adjust: (YAMLElement) -> YAMLElement = { $0 }) -> Value {
@@ -38,7 +38,7 @@ struct SettingsResolution {
         return value
     }
 
-    /// The folder of the settings file is where files and variables start; a flag was typed in the process's folder.
+    /// Paths in files and variables start at the folder of the settings file. A flag was typed in the process's folder.
     private func folder(of origin: SettingsOrigin) -> String {
         if case .flag = origin { return "" }
         return folder

@@ -56,10 +56,10 @@ package struct SettingsTable: SettingTable {
 }
 
 extension SettingsTable {
-    /// What is said of each setting, in the order of the file.
+    /// The descriptions of the settings, in the order of the file.
     package static let rows: [SettingRow] = declarations.map(\.setting.row)
 
-    /// What is said of each key of an entry of `auth.jwt`.
+    /// The descriptions of the keys of an entry of `auth.jwt`.
     package static let issuerRows: [SettingRow] = IssuerTable.declarations.map(\.setting.row)
 
     /// The variable of a setting or of a section: its path in capitals with `_`.
@@ -67,7 +67,7 @@ extension SettingsTable {
         variablePrefix + path.uppercased().replacing(".", with: "_")
     }
 
-    /// The variable that says a setting of which `path` is the whole or a part, as `kafka.topics[0]` is.
+    /// The variable for a setting of which `path` is the whole or a part, as `kafka.topics[0]` is.
     static func variableThatSays(_ path: String) -> String {
         let properties = SettingsTable().kafka.settings.row
         if path.hasPrefix(properties.path + ".") { return variable(path) }
@@ -235,7 +235,7 @@ package struct LifecycleTable: SettingTable {
 
     package init() {}
 
-    /// A time as it may stand here; nil: it may not.
+    /// A time that these settings accept. Nil for any other.
     package static func time(_ text: String) -> Duration? {
         Quantity.milliseconds(text).flatMap { times.contains($0) ? .milliseconds($0) : nil }
     }

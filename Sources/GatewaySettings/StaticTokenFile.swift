@@ -6,12 +6,12 @@ import YAML
 
 /// The file of `auth.tokens`: a YAML list of `{sha256: HEX, account: PACC1, subject: dev}`.
 enum StaticTokenFile {
-    /// Room for the most tokens with the longest accounts.
+    /// Enough for the maximum of tokens with the longest accounts.
     private static let maximumBytes = 1 << 20
     private static let key = SettingsTable.path(of: \.auth.tokens)
     private static let names = ["sha256", "account", "subject"]
 
-    /// The tokens of a file, and what is wrong with it. A problem without a line is about the file as a whole.
+    /// The tokens of a file, and its problems. A problem without a line concerns the file as a whole.
     static func load(_ path: String) -> (tokens: StaticTokens, problems: [SettingsProblem]) {
         do throws(BoundedFile.Unreadable) {
             return read(try BoundedFile.read(path, maximumBytes: maximumBytes), path: path)

@@ -1,13 +1,13 @@
 import Options
 import Tokens
 
-/// The file of `auth.tickets.secret_file`: a secret a line, the first to seal with, all to read with, so that a secret can be
-/// replaced while tickets of the old one are on their way.
+/// The file of `auth.tickets.secret_file`: one secret a line. The first one seals tickets, and all of them read tickets. So a
+/// secret can be replaced while clients still hold tickets of the old one.
 enum TicketSecretFile {
     /// Far more than secrets need: what is larger is another file by mistake.
     private static let maximumBytes = 16 * 1024
 
-    /// The seal, or what is wrong with the file. A secret never stands in a problem.
+    /// The seal, or what is wrong with the file. A problem never contains a secret.
     static func load(_ path: String) -> (seal: TicketSeal?, problem: String?) {
         do throws(BoundedFile.Unreadable) {
             switch read(try BoundedFile.read(path, maximumBytes: maximumBytes)) {

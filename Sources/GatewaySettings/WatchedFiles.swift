@@ -19,16 +19,16 @@ extension SettingValues<SettingsTable> {
     package var files: [NamedFile] { SettingsTable.declarations.flatMap { $0.setting.files(in: held) } }
 }
 
-/// What a file holds, told apart from what it held before: by its content, so that a link to another file counts.
+/// The contents of a file, to detect changes. It compares contents, so a link to another file counts as a change.
 package enum FileMark: Hashable, Sendable {
     /// The SHA-256 of all of it.
     case holds([UInt8])
     /// It cannot be read, and why.
     case unreadable(String)
-    /// A pipe, a terminal or a device: to read it is to take from it, so it is read once, at the start.
+    /// A pipe, a terminal or a device: reading it consumes its contents, so it is read once, at the start.
     case unwatched
 
-    /// Larger files are none of ours.
+    /// No file of the gateway is larger.
     package static let maximumBytes = 1 << 20
 
     /// Reads the file. Blocks until it has.
@@ -47,7 +47,7 @@ package enum FileMark: Hashable, Sendable {
     init(holding bytes: [UInt8]) { self = .holds(Digest.sha256(bytes)) }
 }
 
-/// What all files of the settings hold, at one look.
+/// The contents of all files of the settings, at one moment.
 package typealias FileMarks = [NamedFile: FileMark]
 
 extension FileMarks {
