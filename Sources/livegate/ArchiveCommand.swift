@@ -1,7 +1,7 @@
 import Gateway
 import Options
 
-/// `livegate archive`: up to when the archive has let go of events, and the way back where a wrong clock has moved that.
+/// `livegate archive`: the time up to which the archive has deleted events, and how to set it back after a wrong clock.
 enum ArchiveCommand {
     static let horizon = SingleOption(
         "horizon", .integer("MS", in: 0...(1 << 53)),

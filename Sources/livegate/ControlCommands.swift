@@ -3,7 +3,7 @@ import GatewaySettings
 import Options
 import Tokens
 
-/// `livegate revoke`: shuts tokens out, on every node.
+/// `livegate revoke`: refuses tokens, on every node.
 enum RevokeCommand {
     static let account = SingleOption("account", .text("A"), help: "the account whose tokens are revoked")
     static let subject = SingleOption("subject", .text("S"), help: "with --account: only this person's (sub)")
@@ -29,7 +29,7 @@ enum RevokeCommand {
         let (account, subject, token) = (arguments[account], arguments[subject], arguments[token])
         let value = ControlRecord.value(account: account, subject: subject, token: token)
         do throws(ControlRecord.Problem) {
-            // Nothing is written that a node would not read.
+            // Refuse a record that a node would not read.
             _ = try ControlRecord.read(value, timestamp: 0)
         } catch {
             let choice = "either '--account', with '--subject' or without, or '--token' is needed"
@@ -39,7 +39,7 @@ enum RevokeCommand {
             key: ControlRecord.key(account: account, subject: subject, token: token), value: value, "revoke", arguments)
     }
 
-    /// Writes a record to the topic of the settings; `command` is who says what is wrong.
+    /// Writes a record to the topic of the settings. `command` is the command that reports problems.
     static func write(key: [UInt8], value: [UInt8], _ command: String, _ arguments: Arguments) -> ExitStatus {
         let outcome = SettingsArguments.load(arguments)
         guard let settings = outcome.settings else {
@@ -67,7 +67,7 @@ enum RevokeCommand {
     }
 }
 
-/// `livegate erase`: nothing of an account from before is kept, on any node.
+/// `livegate erase`: deletes what nodes keep of an account from before, on every node.
 enum EraseCommand {
     static let account = SingleOption("account", .text("A"), help: "the account whose past is erased")
 

@@ -24,7 +24,7 @@ enum DemoCommand {
         let wanted = UInt16(arguments[port] ?? 8080)
         let writer: LogWriter
         do throws(LoggingError) {
-            // What a demo has to say stands on standard output; only trouble is worth a line beside it.
+            // The demo reports on standard output. Only trouble is worth a line in the log.
             writer = try LogWriter(level: .warning)
         } catch {
             StandardError.line("livegate demo: \(error)")

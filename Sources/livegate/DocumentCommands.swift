@@ -32,7 +32,7 @@ enum ManCommand {
         return .success
     }
 
-    /// What no command's table holds.
+    /// The sections that no command's table contains.
     static let sections: [ManualSection] = [
         ManualSection(
             "Settings",

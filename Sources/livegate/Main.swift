@@ -17,7 +17,7 @@ import Options
 
 /// The program: its commands, in the order of the help.
 enum Livegate {
-    /// A command: what stands on its command line, and what it does.
+    /// A command: its command line, and what it does.
     struct Subcommand: Sendable {
         let table: Command
         let run: @Sendable (Arguments) async -> ExitStatus

@@ -3,11 +3,11 @@ import GatewaySettings
 import Glibc
 import Options
 
-/// `--config FILE`, and what comes of it.
+/// `--config FILE`, and the settings loaded from it.
 enum SettingsArguments {
     static let config = SingleOption("config", .file(), isRequired: true, help: "the settings file")
 
-    /// A flag that says a setting, out of the settings' own table.
+    /// A flag that sets a setting, from the settings' own table.
     struct Flag: Sendable {
         let row: SettingRow
         let option: any OptionDeclaration
