@@ -74,8 +74,8 @@ extension SettingKind where Value == ArchiveStoreSetting {
     /// Whether a URI names the database, in its path or its parameters. Otherwise libpq would use the user's name for it.
     private static func namesDatabase(_ uri: String) -> Bool {
         let rest = uri.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false).last ?? ""
-        let (place, parameters) = (rest.prefix { $0 != "?" }, rest.drop { $0 != "?" }.dropFirst())
-        if let slash = place.firstIndex(of: "/"), place.index(after: slash) < place.endIndex { return true }
+        let (target, parameters) = (rest.prefix { $0 != "?" }, rest.drop { $0 != "?" }.dropFirst())
+        if let slash = target.firstIndex(of: "/"), target.index(after: slash) < target.endIndex { return true }
         return parameters.split(separator: "&").contains { parameter in
             ["dbname=", "service="].contains { parameter.hasPrefix($0) && parameter.count > $0.count }
         }

@@ -41,11 +41,11 @@ extension SettingsDraft {
         let section = settings.auth.introspection
         typealias Path = SettingsTable
         guard let url = section.url else {
-            for (path, isSaid) in [
+            for (path, isGiven) in [
                 (Path.path(of: \.auth.introspection.clientId), !section.clientId.isEmpty),
                 (Path.path(of: \.auth.introspection.clientSecretFile), section.clientSecretFile != nil),
                 (Path.path(of: \.auth.introspection.ca), section.ca != nil),
-            ] where isSaid && isSound("auth.introspection") {
+            ] where isGiven && isSound("auth.introspection") {
                 report(path, "is of no use without \(Path.path(of: \.auth.introspection.url))")
             }
             return nil

@@ -62,9 +62,9 @@ package struct IssuerSettings: Equatable, Sendable {
 
     /// Its files, each with its path after `auth.jwt`.
     var files: [(suffix: String, path: String)] {
-        let place = path.drop { $0 != "[" }
+        let element = path.drop { $0 != "[" }
         return IssuerTable.declarations.flatMap { $0.setting.files(in: values.held) }
-            .map { (suffix: "\(place).\($0.setting)", path: $0.path) }
+            .map { (suffix: "\(element).\($0.setting)", path: $0.path) }
     }
 
     /// The path of one of the entry's settings.

@@ -61,7 +61,7 @@ struct SettingReading {
         guard case .file = origin, let start = text.firstRange(of: "${"), text[start.upperBound...].contains("}") else {
             return
         }
-        let variable = SettingsTable.variableThatSays(key)
+        let variable = SettingsTable.environmentName(key)
         problems.append(
             SettingsProblem(
                 location(element), key: key,

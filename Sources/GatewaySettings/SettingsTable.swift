@@ -68,7 +68,7 @@ extension SettingsTable {
     }
 
     /// The variable for a setting of which `path` is the whole or a part, as `kafka.topics[0]` is.
-    static func variableThatSays(_ path: String) -> String {
+    static func environmentName(_ path: String) -> String {
         let properties = SettingsTable().kafka.settings.row
         if path.hasPrefix(properties.path + ".") { return variable(path) }
         return rows.first { path == $0.path || path.hasPrefix($0.path + "[") || path.hasPrefix($0.path + ".") }?

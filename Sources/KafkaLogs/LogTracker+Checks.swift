@@ -11,16 +11,17 @@ extension LogTracker {
         var checks: [Refresh.Check] = []
         for topic in topics.indices {
             for index in topics[topic].partitions.indices {
-                let place = name(topic, index)
+                let partitionName = name(topic, index)
                 let partition = topics[topic].partitions[index]
-                guard let end = refresh.ends[place], partition.opening != nil, !isOfAnotherTopic(place),
-                    let anchor = anchor(of: place, partition)
+                guard let end = refresh.ends[partitionName], partition.opening != nil, !isOfAnotherTopic(partitionName),
+                    let anchor = anchor(of: partitionName, partition)
                 else { continue }
                 var check = Refresh.Check(
-                    name: place, incarnation: topics[topic].incarnation, anchor: anchor, refused: partition.refused,
+                    name: partitionName, incarnation: topics[topic].incarnation, anchor: anchor,
+                    refused: partition.refused,
                     end: end, answers: .init(end: end, reached: anchor.next))
                 topics[topic].partitions[index].check?.begin(with: anchor.first)
-                if !isIdentified(place), !isEmbedded {
+                if !isIdentified(partitionName), !isEmbedded {
                     check.questions = topics[topic].partitions[index].check?.questions(now: now.wall) ?? (nil, nil)
                 }
                 checks.append(check)

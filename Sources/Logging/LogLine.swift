@@ -97,7 +97,7 @@ struct LogText {
     }
 
     /// Whether a text needs neither an escape nor a cut when it is quoted.
-    private static func standsAsItIs(_ text: String) -> Bool {
+    private static func needsNoEscape(_ text: String) -> Bool {
         let bytes = text.utf8Span.span
         guard bytes.count <= LogValue.maximumTextBytes else { return false }
         for index in bytes.indices {
@@ -120,7 +120,7 @@ struct LogText {
     private mutating func appendQuoted(_ text: String, of total: Int? = nil) {
         bytes.append(UInt8(ascii: "\""))
         // Nearly every value; character by character it would cost ten times as much.
-        if total == nil, Self.standsAsItIs(text) {
+        if total == nil, Self.needsNoEscape(text) {
             append(text)
             bytes.append(UInt8(ascii: "\""))
             return

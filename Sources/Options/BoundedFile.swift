@@ -76,13 +76,13 @@ package enum BoundedFile {
     /// is unknown.
     package static func isOpenToAll(_ path: String) -> Bool {
         guard let found = unsafe realpath(path, nil) else { return false }
-        var place = unsafe String(cString: found)
+        var resolved = unsafe String(cString: found)
         unsafe free(found)
         var facts = stat()
-        guard unsafe stat(place, &facts) == 0, facts.st_mode & S_IROTH != 0 else { return false }
-        while let slash = place.lastIndex(of: "/"), place != "/" {
-            place = slash == place.startIndex ? "/" : String(place[..<slash])
-            guard unsafe stat(place, &facts) == 0, facts.st_mode & S_IXOTH != 0 else { return false }
+        guard unsafe stat(resolved, &facts) == 0, facts.st_mode & S_IROTH != 0 else { return false }
+        while let slash = resolved.lastIndex(of: "/"), resolved != "/" {
+            resolved = slash == resolved.startIndex ? "/" : String(resolved[..<slash])
+            guard unsafe stat(resolved, &facts) == 0, facts.st_mode & S_IXOTH != 0 else { return false }
         }
         return true
     }

@@ -53,7 +53,7 @@ import Dispatch
         for _ in 0..<Self.maximumTicksPerWake {
             if next == count {
                 next = 0
-                count = max(0, unsafe syscalls.epollTake(epoll, tokens, events, maximum: Self.maximumEventsPerTick))
+                count = max(0, unsafe syscalls.epollWait(epoll, tokens, events, maximum: Self.maximumEventsPerTick))
                 guard count > 0 else { return }
             }
             loop.tick { deliver(loop, until: end) }

@@ -89,7 +89,7 @@ package struct Syscalls: Sendable {
     }
 
     /// The C function is `epoll_wait` with a time-out of 0.
-    func epollTake(
+    func epollWait(
         _ epoll: Int32, _ tokens: UnsafeMutablePointer<UInt64>, _ events: UnsafeMutablePointer<UInt32>, maximum: Int
     ) -> Int {
         Int(call(.epollWait) { unsafe linux_epoll_take(epoll, tokens, events, Int32(maximum)) })

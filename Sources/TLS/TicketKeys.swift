@@ -118,17 +118,17 @@ private func chooseTicketKey(
     guard let ssl = unsafe ssl, let name = unsafe name, let iv = unsafe iv,
         let keys = unsafe TicketKeys.keys(of: ssl)?.keys
     else { return 0 }
-    let place: Int
+    let index: Int
     if seals == 1 {
-        place = 0
+        index = 0
         unsafe name.update(from: keys[0].name, count: keys[0].name.count)
         guard unsafe RAND_bytes(iv, 16) == 1 else { return 0 }
     } else {
         let given = unsafe UnsafeBufferPointer(start: name, count: 16)
         guard let found = keys.firstIndex(where: { unsafe given.elementsEqual($0.name) }) else { return 0 }
-        place = found
+        index = found
     }
-    let key = keys[place]
+    let key = keys[index]
     guard unsafe livegate_set_ticket_key(cipher, mac, key.cipher, key.mac, iv, seals) == 1 else { return 0 }
-    return place == 0 ? 1 : 2
+    return index == 0 ? 1 : 2
 }

@@ -58,17 +58,17 @@ struct ArchiveBench {
 
     static func run(_ words: [String]) async -> Never {
         let arguments = table.parseOrExit(words)
-        let place = URL(fileURLWithPath: arguments[folder] ?? NSTemporaryDirectory())
+        let folderPath = URL(fileURLWithPath: arguments[folder] ?? NSTemporaryDirectory())
             .appendingPathComponent("livebench-archive-\(UUID().uuidString)").path
         do {
-            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+            try FileManager.default.createDirectory(atPath: folderPath, withIntermediateDirectories: false)
         } catch {
-            StandardError.line("livebench archive: no folder \(place): \(error)")
+            StandardError.line("livebench archive: no folder \(folderPath): \(error)")
             exit(ExitStatus.system.code)
         }
         let status: ExitStatus
         do {
-            let path = place + "/archive"
+            let path = folderPath + "/archive"
             let uri = arguments[database]
             let store: any ArchiveStore =
                 if let uri {
@@ -85,7 +85,7 @@ struct ArchiveBench {
             StandardError.line("livebench archive: \(error)")
             status = .software
         }
-        try? FileManager.default.removeItem(atPath: place)
+        try? FileManager.default.removeItem(atPath: folderPath)
         exit(status.code)
     }
 

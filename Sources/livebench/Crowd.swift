@@ -38,7 +38,7 @@ final class Crowd {
     private var tickets: (now: [TLSTicket], next: [TLSTicket]) = ([], [])
     /// How many times the crowd connected before.
     private var visits = 0
-    private var underWay = 0
+    private var opening = 0
     private var awaited: (received: Int, done: () -> Void)?
     private var patience: Timer?
     private var allOpen: (() -> Void)?
@@ -68,7 +68,7 @@ final class Crowd {
         guard clients.count < plan.connections else { return }
         let client = BenchClient(crowd: self, request: plan.request(clients.count))
         clients.append(client)
-        underWay += 1
+        opening += 1
         let address = plan.address(clients.count - 1, visit: visits)
         Connector.connect(to: .address(address), loop: loop) { [weak self] result in
             guard let self else { return }
@@ -95,9 +95,9 @@ final class Crowd {
     func clientLost(_ reason: String) { failures[reason, default: 0] += 1 }
 
     private func handshakeEnded() {
-        underWay -= 1
+        opening -= 1
         openNext()
-        if underWay == 0, clients.count == plan.connections, let done = allOpen.take() { done() }
+        if opening == 0, clients.count == plan.connections, let done = allOpen.take() { done() }
     }
 
     // MARK: - Receiving

@@ -31,11 +31,11 @@ struct BoardSign: Sendable {
     /// - Parameter isFetching: whether something on the screen has to be fetched first.
     mutating func settle(isFetching: Bool, at now: Milliseconds, clock: (Milliseconds) -> String) {
         fetchingSince = isFetching ? fetchingSince ?? now : nil
-        (words, isOld) = said(at: now, clock)
+        (words, isOld) = currentWords(at: now, clock)
         wasWell = !isOld
     }
 
-    private func said(at now: Milliseconds, _ clock: (Milliseconds) -> String) -> (String, isOld: Bool) {
+    private func currentWords(at now: Milliseconds, _ clock: (Milliseconds) -> String) -> (String, isOld: Bool) {
         if let ending { return ("no more news: \(ending)", true) }
         if let refusedSince { return ("token refused since \(clock(refusedSince))", true) }
         switch shown ?? freshness {

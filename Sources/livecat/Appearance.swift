@@ -37,16 +37,16 @@ struct Appearance: Equatable, Sendable {
     /// There is a prompt and a line editor.
     let isInteractive: Bool
 
-    init(_ settings: CatSettings, in place: Surroundings) {
-        let allowsColor = settings.allowsColor && place.allowsColor
-        colorsOutput = allowsColor && place.outputIsTerminal
-        colorsNotices = allowsColor && place.noticesAreTerminal
+    init(_ settings: CatSettings, in surroundings: Surroundings) {
+        let allowsColor = settings.allowsColor && surroundings.allowsColor
+        colorsOutput = allowsColor && surroundings.outputIsTerminal
+        colorsNotices = allowsColor && surroundings.noticesAreTerminal
         form =
-            if settings.isJSON { .json } else if place.outputIsTerminal {
+            if settings.isJSON { .json } else if surroundings.outputIsTerminal {
                 .terminal(marksMessages: settings.execute.isEmpty)
             } else { .pipe }
         isInteractive =
-            place.inputIsTerminal && place.outputIsTerminal && !place.isDumb && !settings.isJSON
+            surroundings.inputIsTerminal && surroundings.outputIsTerminal && !surroundings.isDumb && !settings.isJSON
             && settings.execute.isEmpty && settings.connection.form == .webSocket
     }
 }

@@ -99,12 +99,12 @@ struct CatReading {
             guard let (page, lines) = ArchivePage.read(answer) else { return ([], .refused) }
             show(lines, older: page.more ? page.events.last?.aid : nil, &steps)
             for gap in page.gaps { steps.append(.notice(gap.notice, .error)) }
-            if let at = page.at { steps.append(Self.place(at)) }
+            if let at = page.at { steps.append(Self.cursorStep(at)) }
         case .inbox:
             guard let (page, lines) = InboxPage.read(answer) else { return ([], .refused) }
             show(lines, older: page.more ? page.things.last?.last.aid : nil, &steps)
             steps.append(.notice("things with something unread: \(page.unreadThings)", .control))
-            steps.append(Self.place(page.at))
+            steps.append(Self.cursorStep(page.at))
         case .mark:
             guard (200..<300).contains(answer.status) else { return ([], .refused) }
             steps.append(.notice("marked as read", .control))
@@ -117,7 +117,7 @@ struct CatReading {
         if let older { steps.append(.notice("more: --before \(older.text.printable)", .control)) }
     }
 
-    private static func place(_ at: LiveCursor) -> Step {
+    private static func cursorStep(_ at: LiveCursor) -> Step {
         .notice("live from here on: --since \(at.text.printable)", .control)
     }
 

@@ -38,8 +38,8 @@ extension AgainstApacheKafka.`Three nodes` {
         try #require(readings[2].run { $0.entries.count == 50 || $0.isRefused })
         readings[2].refreshAgain()
         for ((reading, known), name) in zip(zip(readings, known), [shorter, longer, sudden]) {
-            let isTold = reading.run { !$0.resyncs.isEmpty }
-            #expect(isTold, "\(reading.entries.count) entries, \(reading.notices)")
+            let isReported = reading.run { !$0.resyncs.isEmpty }
+            #expect(isReported, "\(reading.entries.count) entries, \(reading.notices)")
             if name == shorter { try write(kafka, [shorter], "other", 40) }
             let isComplete = reading.run { $0.values.suffix(50) == Self.values("both", 10) + Self.values("other", 40) }
             #expect(isComplete, "\(reading.values.map { $0 ?? "" })")

@@ -166,15 +166,15 @@ private final class HangingStore: LiveStore {
         let (area, server, store) = (SlowArea(), ModelServer(), HangingStore(2))
         let machine = Self.machine(area, server, store)
         await machine.start()
-        var isTold = false
+        var isReported = false
         for await view in await machine.views {
             if await machine.storeError == .noAnswer {
-                isTold = true
+                isReported = true
                 #expect(view.state == .notLoaded)
                 break
             }
         }
-        #expect(isTold)
+        #expect(isReported)
         #expect(try await eventually { await machine.view.freshness == .connected })
         #expect(await machine.storeError == nil)
         store.loads.release()

@@ -37,7 +37,7 @@ enum Shrinking {
     static func report(_ setting: SimulationSetting, _ steps: [SimulationStep], mutant: RuleMutant? = nil) -> String {
         let kind = problem(setting, steps, mutant: mutant).map(kind)
         let short = shrink(steps) { problem(setting, $0, mutant: mutant).map(Self.kind) == kind }
-        var simulation = Simulation(setting, mutant: mutant, isTold: true)
+        var simulation = Simulation(setting, mutant: mutant, isReported: true)
         for step in short where simulation.problem == nil { simulation.run(step) }
         if simulation.problem == nil { simulation.finish() }
         let ids = setting.ids.sorted().map(SimulationStep.name(ofNode:)).joined(separator: ", ")

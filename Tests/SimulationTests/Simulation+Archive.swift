@@ -66,7 +66,7 @@ extension Simulation {
 
     private mutating func begin(_ node: Int, _ events: Int) {
         writers[node].begin(stores[store(of: node)], node, events: events, wall: wall(node), monotonic)
-        guard isTold, let flight = writers[node].flight else { return }
+        guard isReported, let flight = writers[node].flight else { return }
         for run in flight.batch.runs {
             note(
                 "transaction: \(run.partition): \(run.from)..<\(run.next)\(run.continuation == .same ? "" : ", \(run.continuation)"),"
@@ -76,7 +76,7 @@ extension Simulation {
 
     private mutating func commit(_ node: Int, isReceived: Bool = true) {
         writers[node].commit(&stores[store(of: node)], node, topic, isReceived: isReceived, monotonic)
-        if isTold { note("stored: \(stores[store(of: node)].stored.map { "\($0.partition):\($0.next)" })") }
+        if isReported { note("stored: \(stores[store(of: node)].stored.map { "\($0.partition):\($0.next)" })") }
     }
 
     private mutating func writeAll(_ node: Int) {
@@ -105,7 +105,7 @@ extension Simulation {
             made = cursor(of: client, node)
         }
         let store = stores[store(of: node)]
-        if isTold {
+        if isReported {
             let stored = store.stored.map { "\($0.partition):\($0.next)" }
             note("client \(client) asks for a page: \(Self.text(made)), stored \(stored)")
         }
@@ -125,7 +125,7 @@ extension Simulation {
             !nodes[node].kept.holds(index, of: account, topic.records[index].partition)
         }
         clients[client].begin(with: rows, lacking: Set(lacking), old: old, text.bytes, era(node))
-        if isTold { note("its page holds \(rows.sorted()), and may lack \(lacking): \(Self.text(text.bytes))") }
+        if isReported { note("its page holds \(rows.sorted()), and may lack \(lacking): \(Self.text(text.bytes))") }
     }
 
     private mutating func cursor(of client: Int, _ node: Int) -> SnapshotCursor {

@@ -73,7 +73,7 @@ extension Simulation {
         var answer = nodes[node].history.current().resume(
             cursor, account: name(client), entities: filter, now: wall(node))
         if case .undecided(let doubt) = answer { answer = wait(client, node, cursor, filter, doubt) }
-        if isTold { note("client \(client) resumes: \(Self.text(answer)); \(Self.text(clients[client].cursor))") }
+        if isReported { note("client \(client) resumes: \(Self.text(answer)); \(Self.text(clients[client].cursor))") }
         switch answer {
         case .accepted(let position, let floors):
             count {
@@ -134,10 +134,10 @@ extension Simulation {
                 // With ids no record is read once more for that: only an event of the account contradicts it.
                 let isOther = now.map { $0.account != clients[client].account || !nodes[node].isMapped($0) } ?? false
                 let isAlike = now?.stamp == cut.stamps[Int(mark.offset - cut.offset)]
-                let isTold = isOther ? !hasIDs && mark.offset >= topic.starts[cut.partition] : !isAlike
+                let isReported = isOther ? !hasIDs && mark.offset >= topic.starts[cut.partition] : !isAlike
                 // Or the client was given what stands there now, by a node that read on behind the gap.
                 let isGiven = mark.offset < log.count && clients[client].has(log[Int(mark.offset)])
-                guard !isTold || isGiven || now?.isRemoved == true else { continue }
+                guard !isReported || isGiven || now?.isRemoved == true else { continue }
             }
             clients[client].excuse(topic, cut.partition, from: cut.offset, before: position.offset)
         }
@@ -160,7 +160,7 @@ extension Simulation {
     mutating func resync(_ client: Int, _ node: Int) {
         let fresh = nodes[node].history.current().freshCursor(account: name(client), now: wall(node))
         clients[client].resync(fresh.bytes, era(node), records: topic.records.count)
-        if isTold {
+        if isReported {
             note("client \(client) resyncs: \(Self.text(fresh.bytes))")
         }
     }
@@ -214,7 +214,7 @@ extension Simulation {
             clients[client].keep(history.cursor(at: rest, account: name(client), now: wall(node)).bytes, era(node))
         }
         clients[client].stream = isComplete ? .live : .reading(rest)
-        if isTold {
+        if isReported {
             note("client \(client) is given \(events.map(\.event.id)): \(Self.text(clients[client].cursor))")
         }
     }

@@ -12,7 +12,7 @@ extension Simulation {
         let stamp =
             isFirst && !setting.hasIDs && !(0...now - setting.margin).contains(stamp) && stamp < now ? now : stamp
         let index = topic.append(partition, account: account, entity: entity, stamp: stamp, now: now)
-        if isTold {
+        if isReported {
             let offset = topic.end(of: partition) - 1
             note("record \(index), \(partition):\(offset), stamped \(Self.text(stamp)), at \(Self.text(now))")
         }

@@ -53,10 +53,10 @@ struct Simulation {
     /// What happened, to understand a problem; nil while nobody wants to know.
     private(set) var account: [String]?
 
-    init(_ setting: SimulationSetting, mutant: RuleMutant? = nil, isTold: Bool = false) {
+    init(_ setting: SimulationSetting, mutant: RuleMutant? = nil, isReported: Bool = false) {
         self.setting = setting
         self.mutant = mutant
-        account = isTold ? [] : nil
+        account = isReported ? [] : nil
         topic = SimulatedTopic(partitions: setting.partitions)
         clients = setting.clients.map { SimulatedClient(account: $0) }
         for node in 0..<setting.nodes { nodes.append(SimulatedNode(setting, node: node, mutant: mutant)) }
@@ -73,7 +73,7 @@ struct Simulation {
 
     mutating func report(_ text: String) { problem = problem ?? text }
 
-    var isTold: Bool { account != nil }
+    var isReported: Bool { account != nil }
     mutating func note(_ text: String) { account?.append("    " + text) }
 
     mutating func count(_ change: (inout SimulationOutcomes) -> Void) { change(&outcomes) }
@@ -81,7 +81,7 @@ struct Simulation {
     // MARK: - Steps
 
     mutating func run(_ step: SimulationStep) {
-        if isTold { account?.append("\(step)") }
+        if isReported { account?.append("\(step)") }
         switch step {
         case .append(let partition, let account, let entity, let stamp):
             pass(1)
@@ -195,7 +195,7 @@ struct Simulation {
                     resyncAll(node)
                     isReset = false
                 }
-                if isTold { note("node \(SimulationStep.name(ofNode: node)): \(Self.text(change))") }
+                if isReported { note("node \(SimulationStep.name(ofNode: node)): \(Self.text(change))") }
                 noteForArchive(change, node)
                 if let wrong = nodes[node].handle(change, &topic, wall(node)) {
                     report("node \(SimulationStep.name(ofNode: node)): \(wrong)")
@@ -215,7 +215,7 @@ struct Simulation {
                 }
                 let record = topic.records[scripted.payload]
                 let partition = name.number
-                if isTold {
+                if isReported {
                     let name = SimulationStep.name(ofNode: node)
                     note("node \(name) reads record \(scripted.payload), \(partition):\(offset)")
                 }

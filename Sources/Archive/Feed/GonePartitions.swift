@@ -63,8 +63,8 @@ struct GonePartitions {
             return
         }
         // Another node has stored that.
-        let isTold = position.next == 0 && position.log?.known.isUnread(id) == true
-        guard !isTold, let next = position.next else { return forget(name) }
+        let isReported = position.next == 0 && position.log?.known.isUnread(id) == true
+        guard !isReported, let next = position.next else { return forget(name) }
         claimed.updateValue(position.log?.sureStamp(at: next), forKey: name)
     }
 

@@ -32,7 +32,7 @@ struct InternedNames {
             switch self {
             case .accounts:
                 """
-                SELECT k.place, t.id FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY k(owner, name, place)
+                SELECT k.ordinal, t.id FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY k(owner, name, ordinal)
                 JOIN livegate_accounts t ON t.name = k.name
                 """
             case .streams: Self.select("livegate_streams")
@@ -54,7 +54,7 @@ struct InternedNames {
 
         private static func select(_ table: String) -> String {
             """
-            SELECT k.place, t.id FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY k(owner, name, place)
+            SELECT k.ordinal, t.id FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY k(owner, name, ordinal)
             JOIN \(table) t ON t.account = k.owner AND t.name = k.name
             """
         }
@@ -159,8 +159,8 @@ struct InternedNames {
     private func lock(_ names: [Name], _ floor: EventKey, _ each: (Name, Int64, Bool) -> Void) throws {
         let rows = try connection.run(
             """
-            SELECT k.place, t.id, t.last <= $3 FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY
-            k(owner, name, place) JOIN livegate_things t ON t.stream = k.owner AND t.name = k.name
+            SELECT k.ordinal, t.id, t.last <= $3 FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY
+            k(owner, name, ordinal) JOIN livegate_things t ON t.stream = k.owner AND t.name = k.name
             ORDER BY t.id FOR UPDATE OF t
             """, Self.values(names) + [.bytes(floor.bytes)])
         for row in 0..<rows.count {

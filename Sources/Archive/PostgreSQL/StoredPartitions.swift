@@ -27,8 +27,8 @@ struct StoredPartitions {
             """, names)
         let rows = try connection.run(
             """
-            SELECT k.place, p.next, p.stamp FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY
-            k(topic, partition, place) JOIN livegate_positions p ON p.topic = k.topic AND p.partition = k.partition
+            SELECT k.ordinal, p.next, p.stamp FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY
+            k(topic, partition, ordinal) JOIN livegate_positions p ON p.topic = k.topic AND p.partition = k.partition
             ORDER BY p.topic, p.partition FOR UPDATE OF p
             """, names)
         for row in 0..<rows.count {

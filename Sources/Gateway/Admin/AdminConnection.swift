@@ -79,7 +79,7 @@ final class AdminConnection {
     }
 
     /// Ends it at once: a connection closed for another peer does not linger, since nothing would count it then.
-    func giveWay() {
+    func yieldSlot() {
         setDeadline(nil)
         phase = .ending
         stream.close(afterFlush: false)
@@ -269,8 +269,8 @@ final class AdminConnections {
     /// At the limit one connection is closed for the new one; of several alike, the oldest. So a peer that holds connections,
     /// even silent or answered ones, does not keep a probe out. Every descriptor counts until its end.
     func accept(_ descriptor: consuming FileDescriptor, peer: ClientAddress) {
-        if connections.count >= Self.maximumConnections, let index = Self.givingWay(connections.map(\.patience)) {
-            connections.remove(at: index).giveWay()
+        if connections.count >= Self.maximumConnections, let index = Self.indexToClose(connections.map(\.patience)) {
+            connections.remove(at: index).yieldSlot()
         }
         let connection = AdminConnection(descriptor, peer: peer, loop: loop, site, self)
         connections.append(connection)
@@ -278,7 +278,7 @@ final class AdminConnections {
     }
 
     /// The index of the connection that is closed for another; nil without connections.
-    static func givingWay(_ connections: [AdminConnection.Patience]) -> Int? {
+    static func indexToClose(_ connections: [AdminConnection.Patience]) -> Int? {
         connections.indices.min { connections[$0].rawValue < connections[$1].rawValue }
     }
 

@@ -107,7 +107,7 @@ extension Connection {
         answering.hasPermit = true
     }
 
-    func answerWasNotTaken() {
+    func answerTimedOut() {
         loop.logger.info("connection cut: it did not take its answer", [.peer: .text("\(client)")])
         transport?.close(afterFlush: false)
     }

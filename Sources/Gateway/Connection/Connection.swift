@@ -201,7 +201,7 @@ extension Connection: TimerTarget {
         case (.wake, .asking(let asking)): askAgain(asking)
         case (.deadline, .answering(let answering)):
             answering.deadline = nil
-            answerWasNotTaken()
+            answerTimedOut()
         case (.deadline, .ending(let ending)):
             ending.deadline = nil
             transport?.close(afterFlush: true)

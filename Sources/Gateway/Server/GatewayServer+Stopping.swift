@@ -173,7 +173,7 @@ extension GatewayServer {
         timer?.cancel()
         let totals = connectionLoops.map { $0.ask { $0.totals } }
         let read = requests?.ask { $0.close() }
-        let judged = tokenLookup?.ask { $0.close() }
+        let lookup = tokenLookup?.ask { $0.close() }
         let revoked = control?.ask { $0.stop() }
         // It answers to the last, so that monitoring sees the end of the node. Connections end with their loop.
         let closed = adminListener?.ask { $0.close() }
@@ -184,7 +184,7 @@ extension GatewayServer {
         var ingested: IngestCounters?
         if let read, let requests { ingested = await read.value(within: patience(with: requests.loop)) ?? nil }
         await closeArchive()
-        if let judged, let tokenLookup { _ = await judged.value(within: patience(with: tokenLookup.loop)) }
+        if let lookup, let tokenLookup { _ = await lookup.value(within: patience(with: tokenLookup.loop)) }
         if let revoked, let control { _ = await revoked.value(within: patience(with: control.loop)) }
         if let closed, let adminListener { _ = await closed.value(within: patience(with: adminListener.loop)) }
         report(counters, ingested ?? IngestCounters())

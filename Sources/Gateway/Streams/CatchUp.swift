@@ -75,7 +75,7 @@ extension LiveStream {
             caughtUp(.none, catchUp, now)
             return false
         }
-        guard !standsAlone else { return true }
+        guard !isServedAlone else { return true }
         let limit = fanOut.policy.maximumPendingBytes
         guard let recent = catchUp.group.recent.next(after: catchUp.position.sequence, limit: limit) else {
             return true

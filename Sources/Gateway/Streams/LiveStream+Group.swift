@@ -3,9 +3,9 @@ import LiveUpdates
 /// A stream as a member of its group, and what it has in common with the others there.
 extension LiveStream {
     /// Whether its messages are its own, so that it cannot share those of its form.
-    var standsAlone: Bool { changed != nil || !floors.isEmpty }
+    var isServedAlone: Bool { changed != nil || !floors.isEmpty }
 
-    var groupForm: StreamForm { standsAlone ? StreamForm(individual: form.entities) : form }
+    var groupForm: StreamForm { isServedAlone ? StreamForm(individual: form.entities) : form }
 
     func goLive() {
         state = .live(fanOut.join(self, account, groupForm))

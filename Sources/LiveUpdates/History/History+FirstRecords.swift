@@ -41,9 +41,9 @@ extension History {
 
     /// For each topic that may be another one, the logs whose first records must all still be there to prove it.
     private func logsOfUnsaidFirsts(_ cursor: Cursor) -> [[PartitionName]] {
-        let said = Set(cursor.firstRecords.map(\.partition.topic))
+        let named = Set(cursor.firstRecords.map(\.partition.topic))
         var suspects: [[PartitionName]] = []
-        for position in cursor.positions where position.offset > 0 && !said.contains(position.partition.topic) {
+        for position in cursor.positions where position.offset > 0 && !named.contains(position.partition.topic) {
             guard let slot = partitions.slot(of: position.partition), let stamp = partitions.facts[slot].firstStamp,
                 stamp > position.known ?? .min
             else { continue }
@@ -52,7 +52,7 @@ extension History {
         guard let known = cursor.topicsKnown else { return suspects }
         // Some log of the topic had a record then. The cursor does not state which log.
         for (topic, stamp) in partitions.identity().inference.earliestFirsts
-        where stamp > known && !said.contains(topic) {
+        where stamp > known && !named.contains(topic) {
             let logs = partitions.everySlot().lazy
                 .filter { self.partitions[$0].name.topic == topic && self.partitions.facts[$0].firstStamp != nil }
                 .map { self.partitions[$0].name }

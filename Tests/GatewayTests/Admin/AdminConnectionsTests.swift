@@ -12,7 +12,7 @@ import Testing
     func `one always gives way, who has its answer first, then who asks nothing, and the oldest of each`(
         _ connections: [AdminConnection.Patience], _ index: Int?
     ) {
-        #expect(AdminConnections.givingWay(connections) == index)
+        #expect(AdminConnections.indexToClose(connections) == index)
     }
 
     @Test(arguments: [(1, 3_000), (31, 3_000), (32, 200), (64, 200)] as [(Int, UInt64)])

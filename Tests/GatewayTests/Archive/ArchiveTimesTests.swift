@@ -38,8 +38,8 @@ struct ArchiveTimesTests {
         #expect(attempts == (0...60).map { 5_000 + $0 * 1_000 } + [75_000, 85_000])
         #expect(told == [65_000, 75_000, 85_000])
         let last = keeping.isOverwriteDue(now: 95_000)
-        let isTold = keeping.endOverwriting(isDone: true, now: 95_000)
-        #expect(last && !isTold)
+        let isReported = keeping.endOverwriting(isDone: true, now: 95_000)
+        #expect(last && !isReported)
         let afterwards = keeping.isOverwriteDue(now: 200_000)
         #expect(!afterwards)
         // Another erasure begins from the start, whenever it comes.

@@ -50,8 +50,8 @@ struct StoreTroubleTests {
     }
 
     @Test(arguments: [(nil, false), (0, false), (4_999, false), (5_000, true), (60_000, true)] as [(UInt64?, Bool)])
-    func `what waits for long is told, whoever should write it`(milliseconds: UInt64?, isTold: Bool) {
-        #expect((StoreTrouble.why(waitingMilliseconds: milliseconds) != nil) == isTold)
+    func `what waits for long is told, whoever should write it`(milliseconds: UInt64?, isReported: Bool) {
+        #expect((StoreTrouble.why(waitingMilliseconds: milliseconds) != nil) == isReported)
     }
 }
 

@@ -73,21 +73,21 @@ import Tokens
     }
 
     /// Each row: by how much the clock was ahead when records were lost, and by how much it is still.
-    static let corrected: [(then: Int64, now: Int64, isTold: Bool)] = [
+    static let corrected: [(then: Int64, now: Int64, isReported: Bool)] = [
         (hour, 0, true), (120_000, 0, true), (60_000, 0, false), (0, 0, false), (hour, hour, false), (-hour, 0, false),
     ]
 
     @Test(arguments: corrected)
     func `a clock that was ahead and is put right is told of as long as no token would be good`(
-        row: (then: Int64, now: Int64, isTold: Bool)
+        row: (then: Int64, now: Int64, isReported: Bool)
     ) {
         let tests = Self(ahead: row.then)
         tests.intake.isLoaded = true
         tests.lose()
         #expect(tests.revocations.timeOutOfReach == nil)
         tests.clock.set(ahead: row.now)
-        #expect((tests.revocations.timeOutOfReach != nil) == row.isTold)
+        #expect((tests.revocations.timeOutOfReach != nil) == row.isReported)
         // Whatever is told, nobody is sent to fetch a token that would be refused.
-        if row.isTold { #expect(tests.refusal(issued: WallClock.milliseconds) == .unsettled) }
+        if row.isReported { #expect(tests.refusal(issued: WallClock.milliseconds) == .unsettled) }
     }
 }

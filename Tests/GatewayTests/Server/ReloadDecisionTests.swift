@@ -168,7 +168,7 @@ struct ReloadDecisionTests {
         now.warnings = [warning, other]
         now.marks = marks([("tls.certificate", "1")])
         // Each row: the end of the certificate and what its file holds, and whether the log says it.
-        for (end, holds, isTold) in [
+        for (end, holds, isReported) in [
             (-1, "1", false), (-9, "2", true), (-9, "2", false), (-9, "3", true), (-8, "3", true),
         ] {
             var found = try finding()
@@ -176,7 +176,7 @@ struct ReloadDecisionTests {
             found.certificateEnd = Self.now + Int64(end)
             found.marks = marks([("tls.certificate", holds)])
             let decision = ReloadDecision(now, found, now: Self.now)
-            #expect(decision.lines.contains(.warning(warning)) == isTold, "\(end) \(holds)")
+            #expect(decision.lines.contains(.warning(warning)) == isReported, "\(end) \(holds)")
             #expect(!decision.lines.contains(.warning(other)))
             now = decision.basis
         }
