@@ -6,8 +6,8 @@ import LiveState
     import Glibc
 #endif
 
-/// Milliseconds since 1970 that outlive the process and never go back in it: the time of day as it was at the start, and since then
-/// as it passes.
+/// Milliseconds since 1970 that stay comparable between runs and never go back within one run. The value is the time of day at
+/// the start plus the time that has passed since then.
 struct AppClock: Sendable {
     private let start = ContinuousClock.now
     private let epoch = Self.timeOfDay

@@ -3,9 +3,9 @@ import Locks
 
 typealias OnError = @Sendable (AppFailure) -> Void
 
-/// What an app's own function has thrown, such as a `DecodingError`: ``LiveClientConfiguration/onError`` is given it.
+/// An error that an app's own function threw, such as a `DecodingError`. ``LiveClientConfiguration/onError`` receives it.
 public struct AppFailure: Sendable, CustomStringConvertible {
-    /// Which function it was, and what it was asked for.
+    /// Which function threw, and what the client asked it for.
     public enum Call: Equatable, Sendable {
         /// The client's token function.
         case token
@@ -18,7 +18,7 @@ public struct AppFailure: Sendable, CustomStringConvertible {
         /// ``LiveActions/Functions/send``.
         case send
 
-        /// What a gate calls what is asked for.
+        /// The gate's name for what the client asks for.
         var subject: String {
             switch self {
             case .token: "token"
@@ -40,16 +40,16 @@ public struct AppFailure: Sendable, CustomStringConvertible {
         }
     }
 
-    /// What was printed, once for each function and error; so many, and no more.
+    /// What was printed: one line for each function and error, up to the maximum.
     private static let printed = Lock<Set<String>>([])
     private static let maximumPrinted = 100
 
-    /// Which function it was, and what it was asked for.
+    /// Which function threw, and what the client asked it for.
     public let call: Call
-    /// What it threw.
+    /// The error that the function threw.
     public let error: any Error
 
-    /// Nil: a 404, 410 or 403 of a reload is an answer, and whoever waits no longer has not failed.
+    /// Nil where nothing failed: 404, 410 and 403 of a reload are answers, and a cancelled caller no longer waits.
     init?(_ call: Call, _ error: any Error) {
         if error is CancellationError { return nil }
         if case .reload = call, Reloaded(error) != nil { return nil }
@@ -57,10 +57,10 @@ public struct AppFailure: Sendable, CustomStringConvertible {
         self.error = error
     }
 
-    /// Which function, of what, and what it threw.
+    /// The function, what it was asked for, and what it threw.
     public var description: String { "\(call.name) of \(call.subject): \(error)" }
 
-    /// Gives it to the app; else prints it, where it is none of an API's answers.
+    /// Passes it to the app's handler. Without a handler, prints it, unless it is one of an API's answers.
     func report(to onError: OnError?) {
         if let onError { return onError(self) }
         if error is RequestError || error is RequestFailure || error is LiveClientError { return }

@@ -1,15 +1,15 @@
 import LiveState
 import Locks
 
-/// Gives up what takes too long.
+/// Cancels work that is not done by its deadline.
 enum Deadline {
     typealias Sleep = @Sendable (Milliseconds) async throws -> Void
 
-    /// What `body` gives. After the deadline, and where this task is cancelled, `body` is cancelled, and this throws at once:
-    /// what `body` still brings, if it takes no notice, is dropped.
+    /// Returns what `body` returns. After the deadline, or when this task is cancelled, it cancels `body` and throws at once. If
+    /// `body` ignores the cancellation, its later result is dropped.
     ///
     /// - Parameters:
-    ///   - late: what is thrown after the deadline; as if there had been no answer.
+    ///   - late: the error to throw after the deadline; by default the same as for a request without an answer.
     ///   - sleep: waits for the deadline.
     static func run<Value: Sendable>(
         milliseconds: Milliseconds, late: any Error & Sendable = RequestError(status: nil),
@@ -30,7 +30,7 @@ enum Deadline {
     }
 }
 
-/// A piece of work and its deadline: whichever is over first ends both.
+/// A piece of work and its deadline. The first of the two to finish ends both.
 private final class Race<Value: Sendable>: Sendable {
     private struct State {
         var winner: CheckedContinuation<Value, any Error>?
@@ -53,7 +53,7 @@ private final class Race<Value: Sendable>: Sendable {
             state.tasks = [work, Task { await deadline() }]
             return false
         }
-        // The task was cancelled before it had begun.
+        // The task was cancelled before it began.
         if isOver { winner.resume(throwing: CancellationError()) }
     }
 

@@ -1,7 +1,8 @@
 @_exported public import LiveState
 
-/// A stream of what changes in an account, kept alive: it connects, comes back after every loss as the server asks,
-/// goes on where it was, asks for a new token before the old one ends, and finds out which way works on a network.
+/// A stream of what changes in an account, which the client keeps alive. It connects, reconnects after every loss when the server
+/// asks it to, and resumes at its last position. It also asks for a new token before the old one ends, and finds out which
+/// transports work on a network.
 ///
 ///     let client = try LiveClient(LiveClientConfiguration(url: "wss://live.example/live/v1")) {
 ///         try await session.accessToken()
@@ -17,26 +18,27 @@
 ///         if let cursor = update.cursor { model.keep(cursor) }
 ///     }
 ///
-/// Connecting begins with the first reader of ``updates``, and the connection is closed when the last has gone. It
-/// ends with ``close()``, or when client and updates are let go.
+/// The client connects when the first reader of ``updates`` begins, and closes the connection when the last one has ended. The
+/// client itself ends with ``close()``, or when the app has released both the client and its updates.
 public actor LiveClient {
     nonisolated let handle: LiveHandle
-    /// Of the API that the app asks about what happens: its machines pass it, and what is given it (<doc:Errors>).
+    /// The gate to the API that the app asks about events. The client's machines use it; screens and actions receive it
+    /// (<doc:Errors>).
     public nonisolated let gate: LiveGate
-    /// What it delivers events of; empty: all.
+    /// The entities whose events it delivers; empty means all.
     nonisolated let entities: [String]
 
-    /// Its tokens, which machines, screens and actions get from the app too.
+    /// The client's tokens. Machines, screens and actions use them too.
     public nonisolated var tokens: LiveTokens { handle.parts.tokens }
 
-    /// Makes a client; nothing is sent yet.
+    /// Makes a client. It sends nothing yet.
     ///
-    /// - Parameter token: gives the bearer token for the next attempt; asked anew for each, one at a time, and 60 to 90
-    ///   seconds before the token of a stream ends. The question says which token was refused or ends. A new one is
-    ///   sent, and the stream goes on with it; with the same one, or an error, it is asked again a few times, and the
-    ///   stream goes on until its token ends, and comes back. An error before an attempt is reported as
-    ///   ``LiveUpdate/disconnected(reason:retry:)`` and tried again, but for ``LiveClientError/unauthorized``.
-    /// - Throws: an address or files that cannot be used.
+    /// - Parameter token: returns the bearer token for the next attempt. The client calls it for each attempt, one call at a
+    ///   time, and 60 to 90 seconds before the token of a stream ends. The question names the token that was refused or ends. The
+    ///   client sends a new token and continues the stream. If it gets the same token or an error, it asks a few times more. The
+    ///   stream then goes on until its token ends, and the client reconnects. An error before an attempt is reported as
+    ///   ``LiveUpdate/disconnected(reason:retry:)`` and tried again, except for ``LiveClientError/unauthorized``.
+    /// - Throws: an error for an address or files that cannot be used.
     public init(
         _ configuration: LiveClientConfiguration, token: @escaping @Sendable (TokenQuestion) async throws -> String
     ) throws(LiveClientError) {
@@ -45,55 +47,55 @@ public actor LiveClient {
         entities = configuration.entities
     }
 
-    /// Makes a client of an app whose function knows by itself when a token is of no use any more.
+    /// Makes a client for an app whose token function knows by itself when a token is no longer valid.
     ///
-    /// - Parameter token: as of ``init(_:token:)``, but it is not told which token was refused.
-    /// - Throws: an address or files that cannot be used.
+    /// - Parameter token: as in ``init(_:token:)``, but it does not learn which token was refused.
+    /// - Throws: an error for an address or files that cannot be used.
     public init(
         _ configuration: LiveClientConfiguration, token: @escaping @Sendable () async throws -> String
     ) throws(LiveClientError) {
         try self.init(configuration) { (_: TokenQuestion) in try await token() }
     }
 
-    /// What happens, in its order; each iteration is a reader of its own. It throws a ``LiveClientError`` when coming
-    /// back would change nothing.
+    /// What happens, in order. Each iteration is a separate reader. It throws a ``LiveClientError`` when a new connection would
+    /// not help.
     public nonisolated var updates: LiveUpdates { LiveUpdates(handle) }
 
-    /// Where the connection stands. Its times are milliseconds since 1970 by a clock that never goes back.
+    /// The state of the connection. Its times are milliseconds since 1970 by a clock that never goes back.
     public nonisolated var state: ConnectionState { handle.states.state }
 
-    /// ``state``, and each that follows until the end. A follower that does not read misses the oldest beyond 16.
+    /// The current ``state``, then each later state until the end. A follower that does not read loses the oldest beyond 16.
     public nonisolated var states: AsyncStream<ConnectionState> { handle.states.follow() }
 
-    /// The app is out of sight: closes the connection and tries nothing, but keeps where it was.
+    /// The app is in the background: closes the connection and makes no attempts, but keeps its position.
     public nonisolated func enterBackground() { handle.perform { $0.setForeground(false) } }
 
-    /// The app is in sight again: resumes at once.
+    /// The app is in the foreground again: reconnects at once.
     public nonisolated func enterForeground() { handle.perform { $0.setForeground(true) } }
 
-    /// The path to the network has changed; from `NWPathMonitor` or its like.
+    /// The path to the network has changed. Call it from `NWPathMonitor` or a similar source.
     ///
     /// - Parameters:
-    ///   - isSatisfied: whether there is a network. Without one nothing is tried, and as soon as it is back, at once.
-    ///   - network: a name for it, such as that of the WLAN: which ways work there is remembered under it.
+    ///   - isSatisfied: whether there is a network. Without one the client makes no attempts; it tries at once when one returns.
+    ///   - network: a name for the network, such as that of the WLAN. The client remembers under it which transports work there.
     public nonisolated func pathChanged(isSatisfied: Bool, network: String? = nil) {
         handle.perform { $0.handle(.path(isSatisfied: isSatisfied, network: network)) }
     }
 
-    /// A person wants to see what is new: an attempt that waits is made at once, and a stream that is open is tested by a ping, which
-    /// has to be answered within 2 seconds. Machines do so by themselves (``LiveMachine/refresh()``).
+    /// A person wants to see what is new. The client makes a waiting attempt at once, and tests an open stream with a ping that
+    /// the server has to answer within 2 seconds. Machines call it by themselves (``LiveMachine/refresh()``).
     public nonisolated func refresh() { handle.perform { $0.handle(.refresh) } }
 
-    /// Ends the connection for good; ``updates`` end after what they hold already.
+    /// Ends the connection for good. ``updates`` end after the updates that they already hold.
     public func close() { handle.perform { $0.handle(.stop) } }
 
     // MARK: For the machines
 
-    /// One page of what came after a cursor; without one, no events and a fresh cursor.
+    /// Returns one page of what came after a cursor. Without a cursor it returns no events and a fresh cursor.
     ///
-    /// - Parameter upTo: a cursor that another node has told of, such as the `at` of a `changed` signal: the page comes when its
-    ///   node has read as far, after 2 s at the latest, and has `more` while it has not.
-    /// - Throws: `RequestError` for what the server refused, with its `Retry-After`; ``ConnectionEnd`` for what it would refuse
+    /// - Parameter upTo: a cursor from another node, such as the `at` of a `changed` signal. The server answers when its node has
+    ///   read that far, or after 2 s. In the second case the page has `more`.
+    /// - Throws: `RequestError`, with its `Retry-After`, for what the server refused; ``ConnectionEnd`` for what it would refuse
     ///   again.
     package nonisolated func sync(
         since: LiveCursor?, upTo: LiveCursor? = nil, limit: Int? = nil
@@ -119,23 +121,23 @@ public actor LiveClient {
 
 /// The updates of a ``LiveClient``.
 ///
-/// Each iterator is a reader of its own and gets everything from its making on. One that comes to a stream which is
-/// open gets ``LiveUpdate/connected`` and ``LiveUpdate/resync(_:_:)`` first, with the cursor of where the stream
-/// stands, and then, where the stream has said so, ``LiveUpdate/live(_:)`` and ``LiveUpdate/source(_:)``. One that
-/// comes after others while there is no stream gets the resync too: what they have read is not delivered again.
+/// Each iterator is a separate reader and gets every update from its creation on. One that joins an open stream first gets
+/// ``LiveUpdate/connected`` and ``LiveUpdate/resync(_:_:)``, with the cursor of the stream's position. Then it gets
+/// ``LiveUpdate/live(_:)`` and ``LiveUpdate/source(_:)``, if the stream has reported them. A reader that joins after others while
+/// there is no stream gets the resync too, because the client does not deliver again what the others have read.
 ///
-/// A reader that is busy holds the stream back once ``LiveClientConfiguration/maximumBufferedUpdates`` wait for it:
-/// the server waits too, and at last closes. Where others read, it holds them back for five seconds at most; then
-/// what waits for it is dropped, and it gets ``LiveResync/behind``.
+/// A busy reader pauses the stream once ``LiveClientConfiguration/maximumBufferedUpdates`` updates wait for it. The server then
+/// waits too, and at last closes the stream. If there are other readers, it pauses them for five seconds at most. Then the client
+/// drops what waits for the busy reader, which gets ``LiveResync/behind``.
 public struct LiveUpdates: AsyncSequence, Sendable {
-    /// What happens on the stream.
+    /// An update of the stream.
     public typealias Element = LiveUpdate
 
-    /// Gives the updates one by one.
+    /// Returns the updates one by one.
     public struct Iterator: AsyncIteratorProtocol {
         let reader: LiveReader
 
-        /// Waits for the next update; nil is the end.
+        /// Waits for the next update; nil means the end.
         public mutating func next() async throws -> LiveUpdate? { try await reader.next() }
     }
 
@@ -143,6 +145,6 @@ public struct LiveUpdates: AsyncSequence, Sendable {
 
     init(_ handle: LiveHandle) { self.handle = handle }
 
-    /// Begins to read, as a reader of its own.
+    /// Begins to read as a separate reader.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: handle.join()) }
 }

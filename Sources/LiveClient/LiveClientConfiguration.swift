@@ -1,56 +1,58 @@
 import HTTP
 import LiveState
 
-/// Where a ``LiveClient`` connects, and what it may cost.
+/// Where a ``LiveClient`` connects, and which resources it may use.
 public struct LiveClientConfiguration: Sendable {
     /// The stream's address: `wss://live.example/live/v1`. `https` means the same.
     public var url: String
     /// The path of a PEM file with the authorities to trust instead of the system's.
     public var certificateAuthorities: String?
-    /// Where to begin: a cursor that was kept from the updates of an earlier run. Nil begins with what happens now,
-    /// and with ``LiveResync/start``.
+    /// The cursor to begin at, which the app stored from the updates of an earlier run. Nil begins with what happens now, and
+    /// with ``LiveResync/start``.
     public var cursor: LiveCursor?
-    /// The entities whose events are delivered, at most 16; empty: all.
+    /// The entities whose events are delivered, at most 16; empty means all.
     public var entities: [String] = []
-    /// Whether events carry ``LiveEvent/aid``, their ids in the archive: for what stands beside pages of it.
+    /// Whether events carry ``LiveEvent/aid``, their ids in the archive. Set it to show events together with pages of the
+    /// archive.
     public var asksForEventIDs = false
-    /// How often the client has the server give a sign of life. Without one within 5 seconds more the stream counts as lost; mobile
-    /// networks lose connections without a word.
+    /// How often the server has to send a sign of life. If none arrives within 5 more seconds, the stream counts as lost, because
+    /// mobile networks lose connections without notice.
     public var beat: Duration = .seconds(25)
-    /// How many updates wait for a consumer that is busy. Then the server is read no further, and closes a stream
-    /// that falls too far behind; nothing is dropped silently. Less than 1 counts as 1.
+    /// How many updates may wait for a busy consumer. At this limit the client stops reading from the server, which closes a
+    /// stream that falls too far behind. Nothing is dropped silently. Less than 1 counts as 1.
     public var maximumBufferedUpdates = 1024
 
-    /// The ways that may be gone, the best first. Which of them work on a network is found out.
+    /// The transports that the client may use, the best first. The client finds out which of them work on a network.
     public var ways = ConnectionWay.allCases
-    /// Between two requests where nothing but polling works.
+    /// The time between two requests where only polling works.
     public var pollInterval: Duration = .seconds(300)
-    /// What ``keepsWays`` was given last, in an earlier run.
+    /// The last value that ``keepsWays`` received in an earlier run.
     public var knownWays: [KnownWay] = []
-    /// Called when it was found out what works on a network; keep it for the next run. Called on the client's queue:
-    /// return soon.
+    /// Called when the client has found out what works on a network. Store the value for the next run. It is called on the
+    /// client's queue: return soon.
     public var keepsWays: (@Sendable ([KnownWay]) -> Void)?
-    /// Is given what the app's functions throw: its token function, and what machines, screens and actions ask behind the client's
-    /// gate. Nil: a line is printed, once for each function and error, where that is none of an API's answers.
+    /// Receives what the app's functions throw: its token function, and what machines, screens and actions call behind the
+    /// client's gate. If nil, the client prints a line once for each function and error, unless the error is one of an API's
+    /// answers.
     public var onError: (@Sendable (AppFailure) -> Void)?
-    /// What carries streams and requests.
+    /// The transport that carries streams and requests.
     public var transport: LiveTransport
 
-    /// Makes a configuration with the defaults for an address.
+    /// Makes a configuration for an address, with the defaults.
     ///
-    /// - Parameter transport: what carries streams and requests.
+    /// - Parameter transport: the transport that carries streams and requests.
     public init(url: String, transport: LiveTransport) { (self.url, self.transport) = (url, transport) }
 
-    /// A message of the server: three short words, and room for what later versions may add.
+    /// The maximum size of a server's message: it has three short words, and later versions may add members.
     private static let maximumMessageBytes = 1 << 20
 
-    /// As many as a server takes.
+    /// As many as a server accepts.
     private static let maximumEntities = 16
 
-    /// How long beyond a beat the machine waits for a sign of life.
+    /// How long the machine waits beyond a beat for a sign of life.
     private static let signMilliseconds: Milliseconds = 5_000
 
-    /// What decides, with random waits of its own.
+    /// The settings of the machine that makes the decisions, with its own random seed for the waits.
     func machine() -> ConnectionMachine.Settings {
         var machine = ConnectionMachine.Settings()
         machine.seed = UInt32.random(in: 0...UInt32.max)
@@ -82,7 +84,7 @@ public struct LiveClientConfiguration: Sendable {
 }
 
 extension Duration {
-    /// In milliseconds, or the longest and the shortest of them: a setting may be any duration.
+    /// The duration in milliseconds, limited to the largest and the smallest value, because a setting may be any duration.
     var wholeMilliseconds: Milliseconds {
         let (seconds, attoseconds) = components
         let (whole, isOver) = seconds.multipliedReportingOverflow(by: 1_000)

@@ -1,29 +1,29 @@
 import LiveState
 
-/// Why the updates of a ``LiveClient`` end: coming back would change nothing.
+/// Why the updates of a ``LiveClient`` end: a new connection would not help.
 public enum LiveClientError: Error, Sendable, Equatable {
-    /// The address is none that a client can connect to; with what is wrong.
+    /// The client cannot connect to this address; the text names the problem.
     case invalidURL(String)
-    /// Certificates or keys cannot be used; with the file and what is wrong.
+    /// Certificates or keys cannot be used; the text names the file and the problem.
     case tls(String)
-    /// The system refuses what a client needs, such as a descriptor.
+    /// The system refuses a resource that the client needs, such as a descriptor.
     case system(String)
-    /// The server refused the request, a new token included. The body is a problem document (RFC 9457) where a
-    /// Livegate answered, with a stable `code`.
+    /// The server refused the request, also with a new token. The body is a problem document (RFC 9457) with a stable `code` if a
+    /// Livegate answered.
     case refused(status: Int, body: String)
-    /// Two tokens in a row were refused, or there is none: nobody is signed in. A token closure throws this one when
-    /// it knows that. Reading ``LiveClient/updates`` again tries again.
+    /// The server refused two tokens in a row, or there is no token because no user is signed in. A token closure throws this
+    /// error when it knows that. To try again, read ``LiveClient/updates`` again.
     case unauthorized
-    /// The server closed the stream and does not want this client back: 4403, the access was revoked.
+    /// The server closed the stream with 4403 and does not accept this client again: the access was revoked.
     case revoked(reason: String)
-    /// The request cannot be sent, for example because the token holds a line end.
+    /// The request cannot be sent, for example because the token contains a line end.
     case invalidRequest(String)
-    /// A request of its own got no answer; with why. Asking again may help.
+    /// A request of the client's own got no answer; the text gives the reason. Another attempt may succeed.
     case unreachable(String)
 }
 
 extension LiveClientError: CustomStringConvertible {
-    /// What failed, for a log; no token stands in it.
+    /// What failed, for a log. It contains no token.
     public var description: String {
         switch self {
         case .invalidURL(let why): "not an address to connect to: \(why)"
@@ -39,7 +39,7 @@ extension LiveClientError: CustomStringConvertible {
 }
 
 extension LiveClientError {
-    /// The error that an end means; nil for one that was wanted.
+    /// The error for this end; nil for an end that the app asked for.
     init?(_ end: ConnectionEnd) {
         switch end {
         case .stopped, .done: return nil

@@ -1,9 +1,9 @@
 import LiveState
 import Locks
 
-/// One gate for all requests to an API: while that is in trouble, whoever asks waits here (``APIGate`` decides).
+/// One gate for all requests to an API. While the API has trouble, the callers wait here (``APIGate`` decides).
 ///
-/// A client has one, ``LiveClient/gate``. Its machines pass it by themselves; screens and actions are given it:
+/// A client has one, ``LiveClient/gate``. Its machines use it by themselves; screens and actions receive it:
 ///
 ///     let screens = LiveScreens(api, gate: client.gate)
 public final class LiveGate: Sendable {
@@ -20,10 +20,10 @@ public final class LiveGate: Sendable {
     private let sleep: @Sendable (Milliseconds) async throws -> Void
     private let onError: OnError?
 
-    /// An open gate, for another API than that of a client.
+    /// Makes an open gate, for another API than that of a client.
     ///
-    /// - Parameter onError: is given what the app's functions throw that pass it; nil: a line is printed, once for each function and
-    ///   error, where that is none of an API's answers.
+    /// - Parameter onError: receives what the app's functions throw behind this gate. If nil, the gate prints a line once for
+    ///   each function and error, unless the error is one of an API's answers.
     public convenience init(onError: (@Sendable (AppFailure) -> Void)? = nil) {
         let clock = ContinuousClock()
         let start = clock.now
@@ -46,24 +46,24 @@ public final class LiveGate: Sendable {
 
     deinit { state.withLock { $0.timer?.cancel() } }
 
-    /// Whether requests are made.
+    /// Whether the gate lets requests pass.
     public var view: APIGate.View { state.withLock { $0.machine.view } }
 
-    /// What an app's function threw last that passed it; nil: nothing.
+    /// The last error of an app's function behind this gate; nil if there was none.
     public var lastError: AppFailure? { state.withLock { $0.lastError } }
 
-    /// A person wants to see everything again: whatever the API has asked for, one request tries it now.
+    /// A person wants to see everything again: one request tries the API now, even if the API asked the client to wait.
     public func refresh() { handle(.refresh) }
 
-    /// There is a network again: what was waited for without it is over.
+    /// The network is available again: requests that waited for it need not wait any more.
     public func networkIsBack() { handle(.network) }
 
-    /// Makes a request when the gate lets it through, and tells the gate what became of it.
+    /// Makes a request when the gate lets it pass, and reports its result to the gate.
     ///
     /// - Parameters:
-    ///   - call: which function of the app is asked, and for what: where that alone fails, others do not wait for it.
-    ///   - trouble: what the answer says of the API; nil: nothing is wrong.
-    /// - Throws: what `request` throws; `CancellationError` where the task is cancelled while it waits.
+    ///   - call: which function of the app is called, and for what. If only this call fails, other callers do not wait for it.
+    ///   - trouble: the API's trouble that the answer shows; nil if nothing is wrong.
+    /// - Throws: what `request` throws; `CancellationError` if the task is cancelled while it waits.
     func run<Value: Sendable>(
         _ app: AppFailure.Call? = nil, trouble: @Sendable (Value) -> RequestError? = { _ in nil },
         _ request: @Sendable () async throws -> Value
@@ -108,7 +108,7 @@ public final class LiveGate: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 state.withLock { $0.waiting[number] = continuation }
                 handle(.ask(number: number, subject: subject))
-                // It was cancelled before it waited.
+                // The task was cancelled before it waited.
                 if Task.isCancelled { leave(number) }
             }
         } onCancel: {
@@ -117,7 +117,7 @@ public final class LiveGate: Sendable {
         return number
     }
 
-    /// It waits no more. One that was let through meanwhile finds its task cancelled.
+    /// Ends the wait of a request. One that the gate let pass meanwhile finds its task cancelled.
     private func leave(_ number: Int) {
         guard let waiting = state.withLock({ $0.waiting.removeValue(forKey: number) }) else { return }
         handle(.left(number: number))
@@ -151,9 +151,9 @@ public final class LiveGate: Sendable {
     }
 }
 
-/// A request that has passed a gate. One that goes on to ask through another's queue, which has the gate too, gives its turn back.
+/// A request that has passed a gate. If it then asks through another queue that uses the gate too, it gives its turn back.
 final class GatedCall: Sendable {
-    /// The one that this task belongs to.
+    /// The call that this task belongs to.
     @TaskLocal static var current: GatedCall?
 
     private let leave: @Sendable () -> Void
@@ -161,7 +161,7 @@ final class GatedCall: Sendable {
 
     init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
 
-    /// Whether the turn was given back: what becomes of the request says nothing of the API.
+    /// Whether the turn was given back. The result of the request then shows nothing about the API.
     var isGivenBack: Bool { hasLeft.withLock { $0 } }
 
     /// Gives the turn back, once.

@@ -1,8 +1,8 @@
 import Locks
 
-/// What client and updates share: the loop, and the session on it. Ends the session when all have let it go.
+/// What client and updates share: the loop, and the session on it. It ends the session when all of them have released it.
 final class LiveHandle: Sendable {
-    /// Where the session stands once it is made; written and read on the loop alone.
+    /// Holds the session once it exists. Only the loop writes and reads it.
     private final class Slot: Sendable {
         let session = Lock<Confined<LiveSession>?>(nil)
     }
@@ -38,7 +38,7 @@ final class LiveHandle: Sendable {
         loop.execute { slot.session.withLock { $0.take() }?.value.letGo() }
     }
 
-    /// Does something with the session, on its loop, behind what was asked for before.
+    /// Runs work with the session, on its loop, after what was asked for before.
     func perform(_ work: @escaping @Sendable (LiveSession) -> Void) {
         let slot = slot
         loop.execute {
@@ -46,7 +46,7 @@ final class LiveHandle: Sendable {
         }
     }
 
-    /// Begins to read; behind this cursor where the stream can begin there.
+    /// Adds a reader. It begins after this cursor if the stream can begin there.
     func join(from start: LiveCursor? = nil) -> LiveReader {
         let number = lastReader.withLock { last in
             last += 1
@@ -59,12 +59,12 @@ final class LiveHandle: Sendable {
 
     func leave(_ number: Int) { perform { $0.leave(number) } }
 
-    /// One request for a document, with a token of its own.
+    /// Makes one request for a document, with its own token.
     func ask(_ request: StreamRequest) async throws -> ServerAnswer {
         let network = parts.network
         let ending: ChannelEnding = await withCheckedContinuation { continuation in
             perform { _ in
-                // It holds itself until it has ended.
+                // The channel keeps itself alive until it has ended.
                 _ = network.open(request) { event in
                     if case .ended(let ending) = event { continuation.resume(returning: ending) }
                 }
@@ -79,7 +79,7 @@ final class LiveHandle: Sendable {
     }
 }
 
-/// One who reads. What waits for it is dropped with it.
+/// A reader. The updates that wait for it are dropped with it.
 final class LiveReader: Sendable {
     private let handle: LiveHandle
     private let number: Int

@@ -3,7 +3,7 @@ import LiveState
 /// The readers of one client, by their number.
 struct LiveReaders {
     private var buffers: [Int: UpdateBuffer] = [:]
-    /// Whether there has ever been one: what it read was not given to others.
+    /// Whether there has ever been a reader. Others do not get what it has read.
     private(set) var wereSome = false
 
     var isEmpty: Bool { buffers.isEmpty }
@@ -19,35 +19,35 @@ struct LiveReaders {
 
     func push(_ update: LiveUpdate) { for buffer in buffers.values { buffer.push(update) } }
 
-    /// Ends all of them, behind what they hold.
+    /// Ends all of them, after the updates that they hold.
     mutating func finish(_ error: LiveClientError?) {
         for buffer in buffers.values { buffer.finish(error) }
         buffers = [:]
     }
 
-    /// Drops what waits for those that are full. `standing`: what they have to know of the stream besides.
+    /// Drops the updates that wait for full readers. `standing`: what they also have to know about the stream.
     func dropWaiting(at cursor: LiveCursor?, standing: [LiveUpdate]) {
         for buffer in buffers.values where buffer.isFull { buffer.overrun(at: cursor, standing: standing) }
     }
 }
 
-/// What is between the stream and its readers.
+/// The part of the session between the stream and its readers.
 extension LiveSession {
-    /// How long a busy reader holds back the stream where others read it too.
+    /// How long a busy reader may pause the stream where there are other readers.
     private static let busyMilliseconds: UInt64 = 5_000
 
-    /// - Parameter start: the cursor behind which it is to begin; nil: where the stream stands.
+    /// - Parameter start: the cursor after which it begins; nil: the stream's position.
     func join(_ number: Int, _ buffer: UpdateBuffer, from start: LiveCursor? = nil) {
         if case .ended(let error) = machine.view.state { return buffer.finish(failure ?? LiveClientError(error)) }
         let bound = Confined(self, loop: loop)
         buffer.setRoom { bound.loop.execute { bound.value.goOn() } }
-        // Who comes to a stream that is open knows nothing of what was before.
+        // A reader that joins an open stream knows nothing of what was before.
         let isConnected = machine.view.state == .connected
-        // Alone, it says where the stream begins. Cursors cannot be compared: where others read, one that is not the
-        // stream's own may be before it or behind it.
+        // The only reader decides where the stream begins. Cursors cannot be compared: if there are other readers, a cursor that
+        // is not the stream's own may be before or after it.
         if let start, readers.isEmpty, !isConnected { cursor = start }
         if isConnected { buffer.push(.connected) }
-        // Before the stream is open, who names no start is the first of all, or comes to where others have read to.
+        // Before the stream is open, a reader without a start is the first of all, or joins where others have read to.
         let isBehind = start.map { $0 != cursor } ?? (isConnected || readers.wereSome && cursor != nil)
         if isBehind { buffer.push(.resync(.start, cursor)) }
         for update in standing { buffer.push(update) }
@@ -56,7 +56,7 @@ extension LiveSession {
         updateWish()
     }
 
-    /// What an open stream says only once, and who did not hear it is told: that it is live, or has no source.
+    /// What an open stream sends only once and a new reader has missed: that it is live, or that its source is stalled.
     private var standing: [LiveUpdate] {
         guard machine.view.state == .connected else { return [] }
         let live: LiveUpdate? = if isLive, let cursor { .live(cursor) } else { nil }
@@ -86,14 +86,14 @@ extension LiveSession {
         }
     }
 
-    /// One who reads alone holds back nobody else: the server waits, and at last closes.
+    /// A reader that is the only one pauses no other readers: the server waits, and at last closes the stream.
     private func giveUpBusy() {
         guard isPaused, readers.count > 1 else { return }
         readers.dropWaiting(at: cursor, standing: standing)
         goOn()
     }
 
-    /// Reads on once nobody is busy.
+    /// Continues to read once no reader is busy.
     func goOn() {
         guard isPaused, !readers.isBusy else { return }
         isPaused = false

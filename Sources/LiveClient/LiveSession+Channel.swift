@@ -2,9 +2,9 @@ import CloseCodes
 import HTTP
 import LiveState
 
-/// What comes from the network.
+/// Handles what arrives from the network.
 extension LiveSession {
-    /// Between two signs of life that the machine is given: it asks for one in 35 s.
+    /// The pause between two signs of life that are reported to the machine, which waits 35 s for one.
     private static let signPause: Milliseconds = 1_000
 
     func receive(_ id: Int, _ event: ChannelEvent) {
@@ -12,7 +12,7 @@ extension LiveSession {
         switch event {
         case .opened:
             aliveAt = now
-            // Readers that were busy before are so on the next stream too.
+            // Readers that were busy before are still busy on the next stream.
             if isPaused { channel?.channel.pauseReading() }
             handle(.opened(id: id))
         case .alive: noteSign(id)
@@ -56,14 +56,14 @@ extension LiveSession {
 
     private func end(_ id: Int, _ ending: ChannelEnding) {
         var ending = ending
-        // A stream that said why it ends, and was cut before its close came.
+        // The stream sent the reason of its end, but was cut before its close arrived.
         if case .lost(.cut, _) = ending, let goodbye { ending = goodbye }
         reason = ending.summary
         switch ending {
         case .answered(let answer): receiveAnswer(id, answer)
         case .refused(let answer): refuse(id, answer)
         case .closed(.noStatus, _): handle(.lost(id: id, how: .cut))
-        // A server that is done says so in a `bye` before it closes: 1000 alone is a proxy's.
+        // A server that ends a stream sends a `bye` before it closes. 1000 alone comes from a proxy.
         case .closed(.normal, _) where goodbye == nil: handle(.lost(id: id, how: .cut))
         case .closed(let code, let reason):
             if code == .revoked { failure = .revoked(reason: reason) }
@@ -90,7 +90,7 @@ extension LiveSession {
 
     // MARK: Polls
 
-    /// The cursor moves with the page before the next is asked for.
+    /// The cursor moves with the page before the client asks for the next one.
     private func receiveAnswer(_ id: Int, _ answer: ServerAnswer) {
         switch SyncAnswer(answer) {
         case .page(let lines, let at, let more)?:
@@ -113,7 +113,7 @@ extension LiveSession {
                 return refuse(id, answer)
             }
             announce(id)
-            // What the app fetches has to be newer than the cursor it goes on from: first the cursor, then the word.
+            // What the app fetches has to be newer than the cursor it resumes from: get the cursor first, then report the resync.
             cursor = nil
             lostCursor = .invalid
             isLive = false
@@ -126,15 +126,15 @@ extension LiveSession {
         if isPaused { heldPoll = (id, more) } else { handle(.polled(id: id, more: more)) }
     }
 
-    /// Tells the readers that a stream is open, once.
+    /// Reports to the readers that a stream is open, once.
     func announce(_ id: Int? = nil) {
         guard let id = id ?? channel?.id, announced != id else { return }
         announced = id
         isLive = false
         stalled = nil
         push(.connected)
-        // Without a cursor to go on from, something may have been missed; everything from here on is delivered. A
-        // poll brings a cursor first.
+        // Without a cursor to resume from, something may have been missed. Everything from here on is delivered. A poll brings a
+        // cursor first.
         if cursor == nil, channel != nil { push(.resync(.start, nil)) }
     }
 }

@@ -1,11 +1,10 @@
 import LiveState
 
-/// A client on its loop: carries out what ``ConnectionMachine`` decides, and turns what comes into updates for its
-/// readers.
+/// A client on its loop. It carries out what ``ConnectionMachine`` decides, and turns what arrives into updates for its readers.
 final class LiveSession {
-    /// What it is made of.
+    /// The parts that a session is made of.
     struct Parts: Sendable {
-        /// What each stream and document is asked for with.
+        /// The base of the request for each stream and document.
         var request: StreamRequest
         var machine: ConnectionMachine.Settings
         var network: any ClientNetwork
@@ -19,31 +18,31 @@ final class LiveSession {
     let states: StateBroadcast
     var machine: ConnectionMachine
     var readers = LiveReaders()
-    /// The stream or request of the machine's number.
+    /// The stream or request, with the number that the machine gave it.
     var channel: (id: Int, channel: any LiveChannel)?
-    /// The newest that was delivered: where the next stream goes on. Never before its update stands in the buffers.
+    /// The newest cursor that was delivered, where the next stream resumes. It changes only after its update is in the buffers.
     var cursor: LiveCursor?
     /// Why something ended, for the app's log.
     var reason: String?
     /// Why the client ends.
     var failure: LiveClientError?
-    /// The number whose opening the readers know of.
+    /// The number of the channel whose opening the readers know.
     var announced: Int?
-    /// Whether the stream, or a series of polls, has come to what happens now.
+    /// Whether the stream, or a series of polls, has reached what happens now.
     var isLive = false
-    /// What the stream said last of its source of events, while that is lost.
+    /// The last report of the stream about its source of events, while the source is stalled.
     var stalled: LiveSource?
-    /// Why a poll without a cursor was made.
+    /// Why the client made a poll without a cursor.
     var lostCursor: LiveResync?
-    /// What a stream said before its end.
+    /// The reason that a stream sent before its end.
     var goodbye: ChannelEnding?
     var aliveAt: Milliseconds = 0
     /// A poll whose answer waits for readers that are busy.
     var heldPoll: (id: Int, more: Bool)?
-    /// While readers are busy.
+    /// True while readers are busy.
     var isPaused = false
     var busyTimer: LoopTimer?
-    /// The app's tokens: the question that counts, what came last, and what was shown to the server last.
+    /// The app's tokens: the current question, the last token received, and the last token sent to the server.
     private var tokenRequest: Int?
     private var tokenTask: Task<Void, Never>?
     private var candidate: String?
@@ -52,12 +51,12 @@ final class LiveSession {
     private var isWanted = true
     private var isStarted = false
     private var isLetGo = false
-    /// Streams whose close is under way.
+    /// The number of streams that are being closed.
     private var closing = 0
     private var timer: LoopTimer?
     private var inputs: [ConnectionMachine.Input] = []
     private var isHandling = false
-    /// The time of day at the loop's zero: the machine's clock outlives the process, but never goes back in it.
+    /// The time of day at the loop's zero. The machine's clock stays comparable between runs, but never goes back within one run.
     private let epoch: Milliseconds
 
     init(_ parts: Parts, states: StateBroadcast) {
@@ -73,7 +72,7 @@ final class LiveSession {
 
     // MARK: The app
 
-    /// The connection is wanted while somebody reads and the app is in the foreground.
+    /// The connection is wanted while there is a reader and the app is in the foreground.
     func updateWish() {
         let isWanted = isForeground && !readers.isEmpty
         if isWanted, !isStarted {
@@ -92,7 +91,7 @@ final class LiveSession {
         updateWish()
     }
 
-    /// Ends it; the loop too, once the server knows.
+    /// Ends the session, and also the loop once the server has been informed.
     func letGo() {
         isLetGo = true
         handle(.stop)
@@ -108,7 +107,7 @@ final class LiveSession {
 
     // MARK: The machine
 
-    /// Hands an input to the machine and does what it says. What comes of an effect at once waits for its turn.
+    /// Passes an input to the machine and carries out its effects. Inputs that an effect causes at once wait for their turn.
     func handle(_ input: ConnectionMachine.Input) {
         inputs.append(input)
         guard !isHandling else { return }
@@ -134,7 +133,7 @@ final class LiveSession {
     }
 
     private func wake() {
-        // What is not read cannot be missed.
+        // While the client does not read, it cannot miss a sign of life.
         if isPaused, heldPoll == nil, let channel { handle(.alive(id: channel.id)) }
         guard heldPoll == nil else { return }
         handle(.wake)
@@ -186,7 +185,7 @@ final class LiveSession {
         let isUnauthorized: Bool
     }
 
-    /// An earlier question is given up.
+    /// Cancels an earlier question.
     private func fetchToken(_ request: Int, _ isFresh: Bool) {
         let (bound, tokens, refused) = (Confined(self, loop: loop), parts.tokens, isFresh ? usedToken : nil)
         tokenTask?.cancel()
@@ -217,7 +216,7 @@ final class LiveSession {
         }
     }
 
-    // MARK: What the readers notice
+    // MARK: What the readers see
 
     private func follow(_ before: ConnectionState, _ now: Milliseconds) {
         let after = machine.view.state

@@ -1,19 +1,19 @@
 import LiveState
 import Locks
 
-/// What a client asks the app's token function (`token` of ``LiveClient``).
+/// What a client asks the app's token function (the `token` parameter of ``LiveClient``).
 public struct TokenQuestion: Equatable, Sendable {
-    /// The token that was given last was refused, or ends soon: the same one again is of no use.
+    /// True: the last token was refused, or ends soon. The same one again is of no use.
     public let isFresh: Bool
-    /// The token that was refused or ends soon, where it is known: a function that caches tokens drops this one. An app whose cache
-    /// holds another one already gives that.
+    /// The token that was refused or ends soon, if it is known. A function that caches tokens drops this one. If the app's cache
+    /// already holds another one, the function returns that.
     public let replacing: String?
 }
 
-/// The tokens of a client, for its connection, machines, screens and actions: one is fetched at a time, whoever needs it, and of
-/// many requests that were refused with one token the first has another one fetched.
+/// The tokens of a client, for its connection, machines, screens and actions. It fetches one token at a time for all callers. If
+/// many requests were refused with the same token, only the first makes it fetch another one.
 ///
-/// Machines have their client's; screens and actions are given it:
+/// Machines use their client's tokens; screens and actions receive them:
 ///
 ///     let screens = LiveScreens(api, gate: client.gate, tokens: client.tokens)
 public final class LiveTokens: Sendable {
@@ -25,7 +25,7 @@ public final class LiveTokens: Sendable {
         var waiting: [Int: CheckedContinuation<String, any Error>] = [:]
     }
 
-    /// An app's token that takes longer than this is none: it is asked for again.
+    /// The time limit for the app's token function. After it the attempt counts as failed, and the client asks again.
     private static let giveMilliseconds: Milliseconds = 30_000
 
     private let state = Lock(State())
@@ -37,10 +37,10 @@ public final class LiveTokens: Sendable {
         self.onError = onError
     }
 
-    /// What came last: what is asked of the app's API now is refused for that one.
+    /// The last token received. If the app's API refuses a request now, it refuses this token.
     var token: String? { state.withLock { $0.queue.view.token } }
 
-    /// The app's token; `replacing`: another one than that, which was refused.
+    /// Returns the app's token. `replacing`: a token that was refused; the result is another one.
     func ask(fresh: Bool = false, replacing: String? = nil) async throws -> String {
         let number = state.withLock { state in
             state.last += 1
@@ -50,7 +50,7 @@ public final class LiveTokens: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 state.withLock { $0.waiting[number] = continuation }
                 handle(.ask(number: number, fresh: fresh, replacing: replacing))
-                // It was cancelled before it waited.
+                // The task was cancelled before it waited.
                 if Task.isCancelled { leave(number) }
             }
         } onCancel: {
@@ -58,7 +58,7 @@ public final class LiveTokens: Sendable {
         }
     }
 
-    /// It waits no longer. What is being fetched is for the others, and for who asks next.
+    /// The caller no longer waits. The fetch goes on for the other callers and the next one.
     private func leave(_ number: Int) {
         state.withLock { $0.waiting.removeValue(forKey: number) }?.resume(throwing: CancellationError())
     }
@@ -94,7 +94,7 @@ public final class LiveTokens: Sendable {
         }
     }
 
-    /// Gets another token for what was refused: by the app's own function, or where it has none of a client.
+    /// Gets another token after a refusal: with the app's own function, or from the client if the app has no such function.
     ///
     /// - Parameter tokens: nil: the app's API gets its tokens by itself.
     static func renew(
@@ -108,5 +108,5 @@ public final class LiveTokens: Sendable {
     }
 }
 
-/// The app has no function of its own to get another token: the client's is meant.
+/// The app has no function of its own to get another token: use the client's tokens.
 struct UsesClientTokens: Error {}

@@ -2,12 +2,13 @@ import CloseCodes
 import HTTP
 import LiveState
 
-/// What carries a client's streams and requests. Each product of the SDK that has one brings it, and chooses it where a configuration is
-/// made without one.
+/// Carries a client's streams and requests. Each product of the SDK that has a transport chooses it where the app makes a
+/// configuration without one.
 ///
-/// A client uses no other door to the network: which transport to take, when, and with which token is decided before.
+/// A client uses the network only through it. The client decides when to connect, with which connection type and with which
+/// token.
 public struct LiveTransport: Sendable {
-    /// Begins for one client.
+    /// Starts the network for one client.
     package let begin: @Sendable (TransportTrust) throws(LiveClientError) -> any ClientNetwork
 
     package init(_ begin: @escaping @Sendable (TransportTrust) throws(LiveClientError) -> any ClientNetwork) {
@@ -15,61 +16,61 @@ public struct LiveTransport: Sendable {
     }
 }
 
-/// Whom a transport trusts.
+/// The certificate authorities that a transport trusts.
 package struct TransportTrust: Sendable {
-    /// Whether the client's address is one of TLS.
+    /// Whether the client's address uses TLS.
     package let isSecure: Bool
     /// The path of a PEM file with the authorities to trust instead of the system's.
     package let authorities: String?
 }
 
-/// The network as one client has it.
+/// The network of one client.
 package protocol ClientNetwork: AnyObject, Sendable {
     var loop: any ClientLoop { get }
 
-    /// Opens a stream, or asks for a document. Called on the loop, and reports there, until it has ended or was let go.
+    /// Opens a stream, or asks for a document. Called on the loop; reports there until the channel has ended or was released.
     func open(_ request: StreamRequest, _ report: @escaping (ChannelEvent) -> Void) -> any LiveChannel
 }
 
 /// A stream or a request that a ``ClientNetwork`` carries. Lives on its loop.
 package protocol LiveChannel: AnyObject {
-    /// Sends a text message; a stream that cannot does nothing.
+    /// Sends a text message. A stream that cannot send does nothing.
     func send(_ text: [UInt8])
     /// Asks for a sign of life.
     func ping()
-    /// Reads no further, so that the server waits.
+    /// Stops reading, so that the server waits.
     func pauseReading()
     func resumeReading()
-    /// Ends it: with a close frame, or without another word. Reports nothing any more; `done` once it is over.
+    /// Ends it, with a close frame or without one. It then reports nothing more; `done` is called once it is over.
     func end(withWord: Bool, _ done: @escaping () -> Void)
 }
 
 /// What a ``LiveChannel`` reports.
 package enum ChannelEvent {
-    /// A WebSocket was accepted, or the first byte of an event stream's body came.
+    /// The server accepted a WebSocket, or the first byte of an event stream's body arrived.
     case opened
-    /// Something came that is no message.
+    /// Something arrived that is not a message.
     case alive
     /// A message in the form that WebSockets carry.
     case message([UInt8])
-    /// It is over.
+    /// The stream or request has ended.
     case ended(ChannelEnding)
 }
 
 /// How a stream or a request ended.
 package enum ChannelEnding: Sendable, Equatable {
-    /// What ``StreamForm/document`` asks for: the whole answer, whatever its status.
+    /// The answer to ``StreamForm/document``: the whole answer, with any status.
     case answered(ServerAnswer)
-    /// The server answered, and with no stream.
+    /// The server answered without a stream.
     case refused(ServerAnswer)
-    /// Close frames went both ways, or an event stream said `bye`; `.noStatus` where the frame was empty.
+    /// Both sides sent close frames, or an event stream sent `bye`; `.noStatus` if the frame was empty.
     case closed(CloseCode, reason: String)
-    /// It is lost, or never came to be; with why, for an application's log.
+    /// The connection is lost, or was never made; with the reason for an application's log.
     case lost(ConnectionLoss, String)
-    /// The request cannot be made by this transport, now or later.
+    /// This transport cannot make the request, now or later.
     case invalid(String)
 
-    /// For an application's log; what a peer wrote stands in it as it came.
+    /// For an application's log. It contains what the peer sent, unchanged.
     var summary: String {
         switch self {
         case .answered(let answer), .refused(let answer): "the server refused with status \(answer.status)"
@@ -79,7 +80,7 @@ package enum ChannelEnding: Sendable, Equatable {
     }
 }
 
-/// What a client asks a server for.
+/// The form in which a client asks a server for events.
 package enum StreamForm: Sendable, Equatable {
     case webSocket
     /// Server-sent events.
@@ -95,21 +96,21 @@ package struct StreamRequest: Sendable {
     /// WebSocket's subprotocols.
     package var protocols: [String] = []
     package var headers: [(name: String, value: String)] = []
-    /// What a document is asked for with, as JSON; the request is a `POST` then.
+    /// The body that asks for a document, as JSON. With it the request is a `POST`.
     package var jsonBody: [UInt8]?
-    /// A message of the server. Over it the stream is ended.
+    /// The maximum size of a server's message. A larger one ends the stream.
     package var maximumMessageBytes = 1 << 20
-    /// A sign of life is asked for so often.
+    /// The time between two requests for a sign of life.
     package var pingMilliseconds: UInt64 = 25_000
-    /// How much longer than another request the answer may take: the wait of a long poll.
+    /// How much longer than for another request the answer may need: the wait of a long poll.
     package var patienceMilliseconds: UInt64 = 0
 
     package init(url: WebSocketURL) { self.url = url }
 
-    /// How often an event stream that is silent says so, in seconds: as often as a server takes it.
+    /// How often a silent event stream sends a beat, in seconds, within the limits that a server accepts.
     private var beatSeconds: UInt64 { min(max((pingMilliseconds + 999) / 1_000, 5), 300) }
 
-    /// The same for one attempt.
+    /// Returns this request, completed for one attempt.
     func asking(_ form: StreamForm, since: LiveCursor?, waitMilliseconds: Milliseconds, token: String) -> Self {
         var request = self
         request.form = form

@@ -1,45 +1,45 @@
 import LiveState
 
-/// What an app's request to its API came to, where it is not what was asked for: the one error that an app throws, wherever it
-/// answers the SDK (<doc:Errors>). Whatever else it throws counts as a request without an answer.
+/// How a request of the app to its API failed. It is the one error that an app throws in its functions for the SDK
+/// (<doc:Errors>). Any other error counts as a request without an answer.
 public struct RequestError: Error, Equatable, Sendable {
-    /// A status of HTTP; nil: no answer.
+    /// The HTTP status; nil if there was no answer.
     public var status: Int?
     /// What `Retry-After` asks for, in milliseconds.
     public var retryAfter: Milliseconds?
-    /// Whether it was the API that answered. What somebody between has answered says nothing of what was asked for, whatever its
-    /// status is: it has failed, and is asked for again.
+    /// Whether the API itself answered. An answer of a proxy between client and API means nothing for the thing asked for,
+    /// whatever its status is: the request has failed, and the client repeats it.
     public var isFromAPI: Bool
 
-    /// What a request came to.
+    /// Makes the error for a failed request.
     ///
     /// - Parameters:
-    ///   - status: of HTTP; nil: no answer.
+    ///   - status: the HTTP status; nil if there was no answer.
     ///   - retryAfter: what `Retry-After` asks for, in milliseconds.
-    ///   - isFromAPI: false: it was not the API that answered, but a proxy in front of it.
+    ///   - isFromAPI: false if a proxy in front of the API answered.
     public init(status: Int?, retryAfter: Milliseconds? = nil, isFromAPI: Bool = true) {
         self.status = status
         self.retryAfter = retryAfter
         self.isFromAPI = isFromAPI
     }
 
-    /// What each answer of an API has, and no answer of a proxy in front of it.
+    /// A property that each answer of an API has, and no answer of a proxy in front of it.
     public enum Sign: Sendable {
         /// A header of this name.
         case header(String)
-        /// A `Content-Type` that begins so.
+        /// A `Content-Type` that begins with this text.
         case contentType(String)
-        /// It is no HTML.
+        /// The answer is not HTML.
         case noHTML
     }
 
-    /// Throws what an answer refuses with, or that it is not the API's; returns for a status of 200 to 299.
+    /// Returns for a status of 200 to 299. Throws for an answer that refuses the request or that is not from the API.
     ///
     ///     try RequestError.check(status: answer.statusCode) { answer.value(forHTTPHeaderField: $0) }
     ///
     /// - Parameters:
-    ///   - sign: tells the API's answers.
-    ///   - header: the value of a header; nil: there is none.
+    ///   - sign: how to recognise the API's answers.
+    ///   - header: returns the value of a header; nil if it is missing.
     public static func check(
         status: Int, sign: Sign = .noHTML, header: (String) -> String?
     ) throws(RequestError) {
@@ -58,7 +58,7 @@ public struct RequestError: Error, Equatable, Sendable {
 }
 
 extension RequestError {
-    /// What an error says of the request that ended with it.
+    /// Makes the error from the error that ended a request.
     init(_ error: any Error) {
         switch error {
         case let error as RequestError: self = error
@@ -79,7 +79,7 @@ extension RequestError {
 }
 
 extension ConnectionEnd {
-    /// What a Livegate would refuse again, as a stream is refused for good. A cursor that cannot be read is not: it is replaced.
+    /// Nil unless a Livegate would refuse the request again for good. An invalid cursor is not such a refusal: it is replaced.
     init?(_ answer: ServerAnswer) {
         guard ConnectionMachine.finalStatuses.contains(answer.status), let code = answer.problemCode,
             code != "bad_cursor"
@@ -89,7 +89,7 @@ extension ConnectionEnd {
 }
 
 extension RequestFailure {
-    /// What a failed request means to a machine. A refusal with `Retry-After` is none: it asks to come again.
+    /// What a failed request means to a machine. A refusal with `Retry-After` does not count as rejected: the client tries again.
     init(_ error: any Error) {
         if let failure = error as? RequestFailure {
             self = failure
@@ -110,7 +110,7 @@ extension RequestFailure {
 }
 
 extension Reloaded {
-    /// What an error says of the thing that was asked for: 404, 410 and 403 are answers, also where they are thrown. Nil: the
+    /// What an error means for the thing that was asked for. 404, 410 and 403 are answers, also where they are thrown. Nil: the
     /// request has failed.
     init?(_ error: any Error) {
         let request = RequestError(error)

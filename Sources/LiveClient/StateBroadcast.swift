@@ -1,7 +1,7 @@
 import LiveState
 import Locks
 
-/// The state of a client, for whoever looks at it now or follows it.
+/// The state of a client, for code that reads it once or follows it.
 final class StateBroadcast: Sendable {
     private struct Kept {
         var state = ConnectionState.idle
@@ -10,14 +10,14 @@ final class StateBroadcast: Sendable {
         var isOver = false
     }
 
-    /// What a follower that does not read misses: the oldest beyond this.
+    /// How many states wait for a follower that does not read. Beyond that it loses the oldest.
     private static let maximumStates = 16
 
     private let kept = Lock(Kept())
 
     var state: ConnectionState { kept.withLock { $0.state } }
 
-    /// The state now, and each that follows.
+    /// The current state, then each later state.
     func follow() -> AsyncStream<ConnectionState> {
         let (stream, continuation) = AsyncStream<ConnectionState>.makeStream(
             bufferingPolicy: .bufferingNewest(Self.maximumStates))
@@ -44,7 +44,7 @@ final class StateBroadcast: Sendable {
         for follower in followers { follower.yield(state) }
     }
 
-    /// The last state has come.
+    /// Ends all followers after the last state.
     func finish() {
         let followers = kept.withLock { kept in
             defer { kept.followers = [:] }

@@ -1,12 +1,12 @@
 import Locks
 
-/// Updates that a client has and its reader has not read yet: the way from the loop to a task.
+/// Updates that a client has and its reader has not read yet. It passes them from the loop to a task.
 ///
-/// Bounded by holding back: from the limit on it is full, and new room is notified. Updates about the stream itself are
-/// not held back; they replace each other, so that a reader who never comes costs no memory.
+/// Its size is limited because the stream pauses. At the limit it is full, and it notifies when space is free again. Updates
+/// about the stream itself do not wait; they replace each other, so that a reader that never reads costs no memory.
 final class UpdateBuffer: Sendable {
     private struct State {
-        /// The first `taken` were given away.
+        /// The first `taken` were given to the reader.
         var updates: [LiveUpdate] = []
         var taken = 0
         var reader: CheckedContinuation<LiveUpdate?, any Error>?
@@ -25,14 +25,14 @@ final class UpdateBuffer: Sendable {
         self.maximumUpdates = maximumUpdates
     }
 
-    /// What is called when half of the room is free again, after a push that said false.
+    /// Sets the function to call when half of the space is free again, after a push that returned false.
     func setRoom(_ room: @escaping @Sendable () -> Void) { state.withLock { $0.room = room } }
 
-    /// Whether what can be held back should be, until there is room.
+    /// Whether the stream should pause until there is space.
     var isFull: Bool { state.withLock { $0.isHoldingBack } }
 
-    /// Drops what waits: its reader fetches what it shows, and goes on from here. `standing` follows: what it has
-    /// to know of the stream besides.
+    /// Drops the waiting updates: the reader fetches what it shows, and goes on from this cursor. Then `standing` follows: what
+    /// the reader also has to know about the stream.
     func overrun(at cursor: LiveCursor?, standing: [LiveUpdate]) {
         state.withLock { state in
             state.updates = [LiveUpdate.resync(.behind, cursor)] + standing
@@ -41,7 +41,7 @@ final class UpdateBuffer: Sendable {
         }
     }
 
-    /// Adds an update. False: it is full.
+    /// Adds an update. Returns false when the buffer is full.
     @discardableResult func push(_ update: LiveUpdate) -> Bool {
         let (reader, mayGoOn) = state.withLock { state in
             guard state.ending == nil else { return (CheckedContinuation<LiveUpdate?, any Error>?.none, true) }
@@ -58,8 +58,8 @@ final class UpdateBuffer: Sendable {
         return mayGoOn
     }
 
-    /// A stream that brought no event, and the end before it, are history once that stream has ended too. But that
-    /// something has to be fetched stays true.
+    /// Removes the updates of a stream that brought no event, once that stream has ended too, and the end before it. The need to
+    /// fetch remains: a resync is kept.
     private static func forgetStream(_ state: inout State) {
         var resync: LiveUpdate?
         loop: while state.count > 0, let last = state.updates.last {
@@ -73,7 +73,7 @@ final class UpdateBuffer: Sendable {
         if let resync { state.updates.append(resync) }
     }
 
-    /// Ends it behind what it holds; with an error, or without.
+    /// Ends the buffer after what it holds, with or without an error.
     func finish(_ error: LiveClientError?) {
         let reader = state.withLock { state in
             guard state.ending == nil else { return CheckedContinuation<LiveUpdate?, any Error>?.none }
@@ -84,7 +84,7 @@ final class UpdateBuffer: Sendable {
         if let error { reader?.resume(throwing: error) } else { reader?.resume(returning: nil) }
     }
 
-    /// Waits for the next update; nil is the end.
+    /// Waits for the next update; nil means the end.
     func next() async throws -> LiveUpdate? {
         try await withCheckedThrowingContinuation { continuation in
             let (answer, room) = state.withLock { state in take(continuation, &state) }
@@ -110,7 +110,7 @@ final class UpdateBuffer: Sendable {
         switch state.ending {
         case .success: return (.success(nil), nil)
         case .failure(let error):
-            // Given once; a reader that asks again gets the end.
+            // Thrown once. A reader that asks again gets the end.
             state.ending = .success(())
             return (.failure(error), nil)
         case nil:

@@ -1,42 +1,42 @@
 import LiveState
 
-/// A page of an account's past.
+/// A page of an account's past events.
 public struct ArchivePage: Sendable, Equatable {
     /// In the order that was asked for, each with its ``LiveEvent/aid`` and ``LiveEvent/ts``.
     public var events: [LiveEvent]
     /// Whether something follows in this direction.
     public var more: Bool
-    /// Where to go live: from it on nothing is missing behind the page, and what is in both comes twice. Nil where the page
-    /// cannot hold the newest event.
+    /// The cursor to go live from: nothing is missing between it and the page, and events that are in both arrive twice. Nil if
+    /// the page cannot contain the newest event.
     public var at: LiveCursor?
-    /// Where the archive does not have what happened.
+    /// The times for which the archive does not have all events.
     public var gaps: [ArchiveGap]
 
-    /// A page; the client makes it, and tests of applications may.
+    /// Makes a page. The client makes it, and tests of applications may.
     public init(events: [LiveEvent], more: Bool, at: LiveCursor? = nil, gaps: [ArchiveGap] = []) {
         (self.events, self.more, self.at, self.gaps) = (events, more, at, gaps)
     }
 }
 
-/// A time of which the archive may lack events: Kafka did not have them any more when they were to be written.
+/// A time for which the archive may lack events: Kafka no longer had them when they were to be written.
 public struct ArchiveGap: Sendable, Hashable {
-    /// The last time stamp before it, in milliseconds of Unix time.
+    /// The last timestamp before it, in milliseconds of Unix time.
     public var from: Milliseconds
-    /// The first time stamp behind it; nil: nothing has come since.
+    /// The first timestamp after it; nil if nothing has arrived since.
     public var to: Milliseconds?
 
-    /// A gap between two time stamps.
+    /// Makes a gap between two timestamps.
     public init(from: Milliseconds, to: Milliseconds?) { (self.from, self.to) = (from, to) }
 }
 
-/// A line of an inbox: a thing, what happened to it last, and how much of it this person has not read.
+/// A line of an inbox: a thing, its last event, and how many of its events this person has not read.
 public struct InboxThing: Sendable, Equatable, Codable {
-    /// The last event, with its ``LiveEvent/aid``: what a mark of the whole thing leads to.
+    /// The last event, with its ``LiveEvent/aid``. A read mark of the whole thing goes up to it.
     public var last: LiveEvent
-    /// Events that this person has not read; 999 stands for more, too.
+    /// How many events this person has not read; 999 also means more.
     public var unread: Int
 
-    /// A line of an inbox.
+    /// Makes a line of an inbox.
     public init(last: LiveEvent, unread: Int) { (self.last, self.unread) = (last, unread) }
 
     /// Which thing it is.
@@ -45,16 +45,16 @@ public struct InboxThing: Sendable, Equatable, Codable {
 
 /// A page of a person's inbox, the most recent thing first.
 public struct InboxPage: Sendable, Equatable, Codable {
-    /// A thing a line.
+    /// The things, one a line.
     public var things: [InboxThing]
-    /// How many things of the account have something unread, whatever was asked for: the badge.
+    /// How many things of the account have something unread, independent of the request: the number for the badge.
     public var unreadThings: Int
     /// Whether older things follow.
     public var more: Bool
-    /// Where to go live: with the events after it the page stays true.
+    /// The cursor to go live from. With the events after it the page stays correct.
     public var at: LiveCursor
 
-    /// A page; the client makes it, and tests of applications may.
+    /// Makes a page. The client makes it, and tests of applications may.
     public init(things: [InboxThing], unreadThings: Int, more: Bool, at: LiveCursor) {
         (self.things, self.unreadThings, self.more, self.at) = (things, unreadThings, more, at)
     }
@@ -62,13 +62,13 @@ public struct InboxPage: Sendable, Equatable, Codable {
 
 // MARK: - Reading
 
-/// Nothing that a page holds is larger than this: 500 events with names as long as they may be are less than half of a MiB.
+/// No page is larger than this: 500 events with the longest allowed names are less than half of a MiB.
 private let maximumPageBytes = SyncAnswer.maximumBytes
 
 extension ArchivePage {
-    /// Reads what `/archive/v1` has answered; nil for anything else.
+    /// Reads an answer of `/archive/v1`; nil for anything else.
     ///
-    /// - Returns: the page, and its events as they stand in the answer.
+    /// - Returns: the page, and its events exactly as in the answer.
     package static func read(_ answer: ServerAnswer) -> (page: ArchivePage, lines: [[UInt8]])? {
         guard answer.status == 200, let (root, elements) = answer.page("events"),
             let more = root.member("more")?.bool, let gaps = root.member("gaps")?.elements
@@ -79,7 +79,7 @@ extension ArchivePage {
             page.events.append(event)
         }
         for gap in gaps {
-            // One that begins before 1970 begins with everything.
+            // One that begins before 1970 begins at 0.
             let (from, to) = (gap.number("from") ?? 0, gap.number("to"))
             page.gaps.append(ArchiveGap(from: Milliseconds(from), to: to.map(Milliseconds.init)))
         }
@@ -88,9 +88,9 @@ extension ArchivePage {
 }
 
 extension InboxPage {
-    /// Reads what `/inbox/v1` has answered; nil for anything else.
+    /// Reads an answer of `/inbox/v1`; nil for anything else.
     ///
-    /// - Returns: the page, and its things as they stand in the answer.
+    /// - Returns: the page, and its things exactly as in the answer.
     package static func read(_ answer: ServerAnswer) -> (page: InboxPage, lines: [[UInt8]])? {
         guard answer.status == 200, let (root, elements) = answer.page("things"),
             let more = root.member("more")?.bool, let at = root.cursor,
@@ -128,7 +128,7 @@ extension ReadMark {
 }
 
 extension ServerAnswer {
-    /// The document, and what its list of this name holds.
+    /// The document, and the elements of its list of this name.
     fileprivate func page(_ list: String) -> (root: JSONNode, elements: [JSONNode])? {
         guard !isTruncated, let root = JSONNode(body, maximumBytes: maximumPageBytes),
             let elements = root.member(list)?.elements

@@ -1,20 +1,20 @@
 import LiveState
 
-/// An event's id in the archive (`aid`): the same on every node and on every way, so an event of a page and the same one of the
-/// stream are found to be one by it.
+/// An event's id in the archive (`aid`). It is the same on every node and over every transport, so a client recognises the same
+/// event in a page and in the stream.
 ///
-/// Its bytes order events by time: a greater id stands later. What else it holds is the server's business.
+/// Its bytes order events by time: a later event has a greater id. Its other content is internal to the server.
 public struct EventID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-    /// The server's text, to be kept and given back as it is: at most ``maximumBytes`` that a URL carries unchanged.
+    /// The server's text. Store it and send it unchanged. It has at most ``maximumBytes`` bytes, which a URL carries unchanged.
     public let text: String
 
-    /// As many bytes as an id has at most.
+    /// The maximum number of bytes of an id.
     public static let maximumBytes = 40
 
-    /// Takes a text that the server gave.
+    /// Makes an id from a text that the server sent.
     public init(_ text: String) { self.text = text }
 
-    /// Whether a server can have given it.
+    /// Whether a server can have sent it.
     package var isWellFormed: Bool {
         (1...Self.maximumBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -27,7 +27,7 @@ public struct EventID: Sendable, Hashable, Comparable, Codable, CustomStringConv
             }
     }
 
-    /// By bytes, which is the order of what happened.
+    /// Compares bytes, which is the order of the events.
     public static func < (left: Self, right: Self) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
@@ -40,7 +40,7 @@ public struct EventID: Sendable, Hashable, Comparable, Codable, CustomStringConv
 public struct ReadMark: Sendable, Hashable, Codable {
     /// Which thing; nil: everything of the account.
     public let thing: Thing?
-    /// The last event that was read; those before it were, too.
+    /// The last event that was read. Those before it were read too.
     public let upTo: EventID
 
     /// A mark of one thing, or of everything.
@@ -49,7 +49,7 @@ public struct ReadMark: Sendable, Hashable, Codable {
         self.upTo = upTo
     }
 
-    /// Whether an event of a thing lies below it.
+    /// Whether this mark covers an event of a thing.
     public func covers(_ event: EventID, of thing: Thing) -> Bool {
         (self.thing == nil || self.thing == thing) && event <= upTo
     }

@@ -5,12 +5,12 @@ import HTTP
 package struct EventStreamMessages: Sendable {
     package struct Message: Equatable, Sendable {
         package let payload: [UInt8]
-        /// The stream's last id, which is the cursor to go on from.
+        /// The stream's last id, which is the cursor to resume from.
         package let cursor: LiveCursor?
     }
 
     private var parser: EventStreamParser
-    /// The server's last message: it ends the stream behind it.
+    /// The server's last message, which ends the stream.
     package private(set) var bye: (code: CloseCode, reason: String)?
 
     package init(maximumMessageBytes: Int) {

@@ -1,8 +1,8 @@
 import LiveState
 
-/// Something of the account has changed: which thing, and what happened to it.
+/// Something in the account has changed: which thing, and what happened to it.
 ///
-/// It is so thin that it can neither be stale nor arrive in a harmful order: fetch the thing from the ordinary API.
+/// It contains so little that it cannot be stale or arrive in a harmful order: fetch the thing from the ordinary API.
 public struct LiveEvent: Sendable, Hashable, Codable {
     /// The kind of thing: `incident`.
     public let entity: String
@@ -10,14 +10,14 @@ public struct LiveEvent: Sendable, Hashable, Codable {
     public let id: String
     /// What happened: `created`, `updated`, `deleted` or another word that the company's services use.
     public let type: String
-    /// Where to go on behind this event; nil where the server gives none.
+    /// The cursor to resume after this event; nil if the server sends none.
     public let cursor: LiveCursor?
-    /// When it was written, in milliseconds of Unix time: for ``RefreshCounts``. Nil where the server does not say.
+    /// When it was written, in milliseconds of Unix time: for ``RefreshCounts``. Nil if the server does not send it.
     public let ts: Milliseconds?
-    /// Its id in the archive. Nil where it was not asked for (``LiveClientConfiguration/asksForEventIDs``).
+    /// Its id in the archive. Nil if the client did not ask for it (``LiveClientConfiguration/asksForEventIDs``).
     public let aid: EventID?
 
-    /// Makes an event; the client does, and tests of applications may.
+    /// Makes an event. The client makes it, and tests of applications may.
     public init(
         entity: String, id: String, type: String, cursor: LiveCursor? = nil, ts: Milliseconds? = nil,
         aid: EventID? = nil
@@ -30,14 +30,14 @@ public struct LiveEvent: Sendable, Hashable, Codable {
         self.aid = aid
     }
 
-    /// Equal when entity, id and type are the same bytes: identifiers are no text to be normalised, and the same event
-    /// may come again with another cursor.
+    /// Equal when entity, id and type are the same bytes. Identifiers are not normalised like text, and the same event may arrive
+    /// again with another cursor.
     public static func == (left: LiveEvent, right: LiveEvent) -> Bool {
         left.entity.utf8.elementsEqual(right.entity.utf8) && left.id.utf8.elementsEqual(right.id.utf8)
             && left.type.utf8.elementsEqual(right.type.utf8)
     }
 
-    /// Feeds the same bytes to the hasher that equality compares.
+    /// Adds to the hasher the bytes that equality compares.
     public func hash(into hasher: inout Hasher) {
         for text in [entity, id, type] {
             for byte in text.utf8 { hasher.combine(byte) }
@@ -46,9 +46,9 @@ public struct LiveEvent: Sendable, Hashable, Codable {
     }
 }
 
-/// Why an application has to fetch what it shows.
+/// Why an application has to fetch again what it shows.
 public enum LiveResync: Sendable, Hashable {
-    /// There was no cursor to go on from: the first stream, or a server that gives none.
+    /// There was no cursor to resume from: the first stream, or a server that sends none.
     case start
     /// Positions have lost their meaning, for example because a topic was recreated.
     case epoch
@@ -56,9 +56,9 @@ public enum LiveResync: Sendable, Hashable {
     case expired
     /// The cursor is beyond what the broker has.
     case ahead
-    /// The cursor cannot be read, or is another account's.
+    /// The cursor is invalid, or belongs to another account.
     case invalid
-    /// This reader was busy for so long that it held back others: what waited for it was dropped.
+    /// This reader was busy for so long that it held back others, and the updates that waited for it were dropped.
     case behind
     /// A reason that a later server may have.
     case other(String)
@@ -74,7 +74,7 @@ public enum LiveResync: Sendable, Hashable {
             }
     }
 
-    /// The protocol's word.
+    /// The protocol's name of the reason.
     package var why: String {
         switch self {
         case .start: "start"
@@ -88,11 +88,11 @@ public enum LiveResync: Sendable, Hashable {
     }
 }
 
-/// Whether the server gets events itself. Times are in milliseconds since 1970.
+/// Whether the server itself receives events. Times are in milliseconds since 1970.
 public enum LiveSource: Sendable, Hashable {
-    /// The broker cannot be reached: silence says nothing until ``live(since:)``.
+    /// The server cannot reach the broker. Until ``live(since:)``, a silent stream does not mean that nothing happens.
     case stalled(since: Int64?)
-    /// It is reached again; whatever was written meanwhile follows.
+    /// The server reaches the broker again. The events that were written meanwhile follow.
     case live(since: Int64?)
 }
 
@@ -100,24 +100,24 @@ public enum LiveSource: Sendable, Hashable {
 public enum LiveUpdate: Sendable, Equatable {
     /// A stream has begun.
     case connected
-    /// Fetch now what is shown: what was missed is not delivered. Everything after this is.
+    /// Fetch now what the app shows: the missed events are not delivered. Everything after this is delivered.
     case resync(LiveResync, LiveCursor?)
     /// Something has changed.
     case event(LiveEvent)
-    /// Everything that was missed has been delivered, or nothing was; what follows happens now.
+    /// All missed events have been delivered, or there were none. What follows happens now.
     case live(LiveCursor)
-    /// Nothing new, but a newer cursor, so that silence does not let the old one expire.
+    /// Nothing new, but a newer cursor, so that the old one does not expire while nothing happens.
     case beat(LiveCursor)
-    /// The server has lost its own source of events, or found it again.
+    /// The server has lost its own source of events, or has it again.
     case source(LiveSource)
-    /// This person has read up to there, perhaps on another device. One may be lost: fetch the inbox after each
+    /// This person has read up to this mark, perhaps on another device. A mark may be lost: fetch the inbox after each
     /// ``live(_:)``.
     case read(ReadMark)
-    /// The stream has ended, or an attempt at one failed; after `retry` there is another attempt, which goes on where
-    /// this one ended or tells to ``resync(_:_:)``.
+    /// The stream has ended, or an attempt failed. After `retry` the client makes another attempt. It resumes where this one
+    /// ended, or delivers ``resync(_:_:)``.
     case disconnected(reason: String, retry: Duration)
 
-    /// Where to go on behind this update. Keep it once the update is dealt with, and give it to
+    /// The cursor to resume after this update. Store it once the app has handled the update, and set it as
     /// ``LiveClientConfiguration/cursor`` after a restart.
     public var cursor: LiveCursor? {
         switch self {
@@ -129,13 +129,13 @@ public enum LiveUpdate: Sendable, Equatable {
     }
 }
 
-/// A position in an account's events: "read up to here". What it holds is the server's business; every node of a
-/// Livegate understands it, and it carries no right to read anything.
+/// A position in an account's events: "read up to here". Its content is internal to the server. Every node of a Livegate
+/// understands it, and it gives no right to read anything.
 public struct LiveCursor: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The server's text, to be kept and given back as it is.
+    /// The server's text. Store it and send it unchanged.
     public let text: String
 
-    /// Takes a text that was kept.
+    /// Makes a cursor from a text that the app stored.
     public init(_ text: String) { self.text = text }
 
     /// The server's text.

@@ -1,14 +1,14 @@
 import HTTP
 
-/// An answer that is neither 101 nor a stream: a refusal, or the document that was asked for.
+/// An answer that is neither 101 nor a stream: a refusal, or the document that the client asked for.
 package struct ServerAnswer: Equatable, Sendable {
     package let status: Int
     /// The reason phrase, as the server sent it.
     package let reason: [UInt8]
     package let headers: HeaderFields
-    /// The beginning of the body, as far as it came in time.
+    /// The beginning of the body, as far as it arrived in time.
     package let body: [UInt8]
-    /// The body was longer than the client keeps of one, or than the largest document.
+    /// Whether the body was longer than the client keeps, or than the largest document.
     package let isTruncated: Bool
 
     package init(status: Int, reason: [UInt8], headers: HeaderFields, body: [UInt8], isTruncated: Bool) {
@@ -16,7 +16,7 @@ package struct ServerAnswer: Equatable, Sendable {
         (self.body, self.isTruncated) = (body, isTruncated)
     }
 
-    /// `Retry-After` in milliseconds, where it is a number of seconds and no more than a day.
+    /// `Retry-After` in milliseconds, if it is a number of seconds and at most a day.
     package var retryAfterMilliseconds: Int? {
         guard let text = headers.text("retry-after"), let seconds = Int(text), (0...86_400).contains(seconds),
             text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
@@ -24,7 +24,7 @@ package struct ServerAnswer: Equatable, Sendable {
         return seconds * 1000
     }
 
-    /// `Location`, where the status asks to go there.
+    /// `Location`, if the status is a redirect.
     package var redirect: [UInt8]? {
         guard (300..<400).contains(status), let location = headers.only("location"), !location.isEmpty else {
             return nil
@@ -34,7 +34,7 @@ package struct ServerAnswer: Equatable, Sendable {
 }
 
 extension ServerAnswer {
-    /// `code` of a problem document (RFC 9457); nil where it was no Livegate that answered.
+    /// `code` of a problem document (RFC 9457); nil if no Livegate answered.
     var problemCode: String? { problem("code") }
 
     /// `detail` of a problem document, for a log.

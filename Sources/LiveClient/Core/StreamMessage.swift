@@ -1,10 +1,10 @@
 import CloseCodes
 import LiveState
 
-/// A message of the protocol, read.
+/// A parsed message of the protocol.
 package enum StreamMessage: Equatable, Sendable {
     case event(LiveEvent)
-    /// `mode=changed`: something has.
+    /// `mode=changed`: something has changed.
     case changed(LiveCursor)
     case live(LiveCursor)
     case beat(LiveCursor)
@@ -12,18 +12,18 @@ package enum StreamMessage: Equatable, Sendable {
     case source(LiveSource)
     /// A close with this code follows.
     case bye(CloseCode, why: String, retryMilliseconds: Int?)
-    /// The token ends at this second since 1970: the next one is to be sent.
+    /// The token ends at this second since 1970. The client has to send the next one.
     case expiring(at: Int64?)
-    /// The next token is taken; the second at which it ends, if it does.
+    /// The server accepted the next token; with the second at which it ends, if it ends.
     case token(endsAt: Int64?)
-    /// This person has read up to there.
+    /// This person has read up to this mark.
     case read(ReadMark)
     /// A control message that this version does not know.
     case unknownControl
     /// Anything else.
     case other
 
-    /// A message has three to five keys at one level, a control message one more; later versions may put more beside.
+    /// The limit of a message. It has three to five keys at one level, a control message one more; later versions may add keys.
     private static let maximumBytes = 1 << 20
 
     package init(_ bytes: [UInt8]) {
@@ -34,7 +34,7 @@ package enum StreamMessage: Equatable, Sendable {
         self = Self.event(root).map(StreamMessage.event) ?? Self.control(root) ?? .other
     }
 
-    /// Where to go on behind this message.
+    /// The cursor to resume after this message.
     package var cursor: LiveCursor? {
         switch self {
         case .event(let event): event.cursor
@@ -80,7 +80,7 @@ package enum StreamMessage: Equatable, Sendable {
         }
     }
 
-    /// One without an id, or with names that are not both texts, is of a later version; of everything is one without names.
+    /// A mark without an id, or with names that are not both texts, is from a later version. One without names covers everything.
     private static func read(_ body: JSONNode) -> StreamMessage {
         guard let upTo = body.eventID else { return .unknownControl }
         if !body.has("ent"), !body.has("id") { return .read(ReadMark(of: nil, upTo: upTo)) }
@@ -95,13 +95,13 @@ package enum StreamMessage: Equatable, Sendable {
     }
 }
 
-/// What a client sends to go on with another token on the stream that it has.
+/// The message with which a client continues on its stream with another token.
 package enum NextToken {
-    /// A server takes such a message up to 16 KiB, whatever its limit of messages is, and longer tokens nowhere.
+    /// A server accepts such a message up to 16 KiB, whatever its message limit is. It accepts longer tokens nowhere.
     package static let maximumMessageBytes = 16 * 1024
 
-    /// `{"token":"…"}`; nil for what is no token: with blanks, quotes, backslashes or bytes beyond ASCII in it, or too long.
-    /// Such a one is told of when a request is made with it.
+    /// `{"token":"…"}`. Nil for an invalid token: one that contains blanks, quotes, backslashes or bytes beyond ASCII, or is too
+    /// long. The client reports such a token when it makes a request with it.
     package static func message(_ token: String) -> [UInt8]? {
         let isToken = token.utf8.allSatisfy {
             (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
@@ -112,10 +112,10 @@ package enum NextToken {
     }
 }
 
-/// How often a client sends another token on one stream. A token that lives for less than a minute and a half is about to end when
-/// it is taken: without a pause one would follow the other as fast as they are made.
+/// How often a client sends another token on one stream. A token that is valid for less than 90 seconds is about to end when the
+/// server accepts it. Without a pause, tokens would follow each other as fast as the app makes them.
 package struct RenewalPace: Sendable {
-    /// Between two of them, in milliseconds; the first is sent as soon as it is asked for.
+    /// The time between two of them, in milliseconds. The first is sent as soon as the server asks for it.
     package static let minimumMilliseconds: UInt64 = 30_000
 
     private var sentAt: UInt64?

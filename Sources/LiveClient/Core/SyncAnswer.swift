@@ -1,20 +1,20 @@
-/// What `/sync/v1` has answered, read.
+/// A parsed answer of `/sync/v1`.
 package enum SyncAnswer: Equatable, Sendable {
     package struct Line: Equatable, Sendable {
-        /// The event as it stands in the answer.
+        /// The event exactly as in the answer.
         package let json: [UInt8]
         package let event: LiveEvent
     }
 
-    /// Events in their order; ask with `at` next, at once where there is `more`.
+    /// Events in order. Ask with `at` next, at once if there is `more`.
     case page([Line], at: LiveCursor, more: Bool)
-    /// 410: what was missed cannot be given.
+    /// 410: the server cannot deliver what was missed.
     case resync(LiveResync, at: LiveCursor)
 
-    /// 500 events with names as long as they may be are less than half of a MiB.
+    /// 500 events with the longest allowed names are less than half of a MiB.
     package static let maximumBytes = 16 << 20
 
-    /// Nil for anything else: an error, or no answer of a Livegate.
+    /// Nil for anything else: an error, or an answer that is not from a Livegate.
     package init?(_ answer: ServerAnswer) {
         guard !answer.isTruncated, let root = JSONNode(answer.body, maximumBytes: Self.maximumBytes),
             let at = root.cursor
