@@ -1,19 +1,19 @@
 import LiveState
 
-/// What became of an action without the user having asked.
+/// What happened to an action without a request of the user.
 public enum ActionNews: Equatable, Sendable {
     /// The server will never do it, and it was undone. `isReplaced`: the user has chosen another value meanwhile, so nothing was
     /// undone.
     case rejected(DeferredAction, status: Int, isReplaced: Bool)
-    /// It could not be sent for as long as an action is kept, and was undone.
+    /// It could not be sent before its time limit, and was undone.
     case expired(DeferredAction)
-    /// A new token was refused too: the user has to sign in again. Everything is kept.
+    /// A new token was refused too: the user has to sign in again. All actions are kept.
     case unauthorized
 }
 
-/// Why a deferrable action was not taken.
+/// Why a deferrable action was not accepted.
 public enum DeferrableActionError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// So many are kept already; they have to reach the server first.
+    /// The maximum number of actions is already stored; they have to reach the server first.
     case full(maximumRows: Int)
     /// ``LiveActions/close()`` was called.
     case closed
@@ -33,13 +33,13 @@ public enum ImmediateActionError: Error, Equatable, Sendable, CustomStringConver
     case notReachable
     /// No token is accepted. Nothing was done.
     case unauthorized
-    /// The server will not do it, by this status.
+    /// The server will not do it, and answered with this status.
     case rejected(status: Int)
-    /// The server does not do it now, by this status; after so many milliseconds perhaps.
+    /// The server cannot do it now, and answered with this status. It may succeed after `retryAfter`, in milliseconds.
     case unavailable(status: Int, retryAfter: Milliseconds?)
-    /// No answer came: nobody knows whether it was done. Reload before it is offered again.
+    /// No answer came, so it is unknown whether it was done. Reload before the user can try it again.
     case unknown
-    /// The task was cancelled: nobody knows whether it was done.
+    /// The task was cancelled, so it is unknown whether it was done.
     case cancelled
 
     init(_ error: any Error) {

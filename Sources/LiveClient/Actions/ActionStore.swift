@@ -1,28 +1,28 @@
 import LiveState
 import Locks
 
-/// Keeps what users did, beside the local state that shows it.
+/// Stores what users did, together with the local state that shows it.
 ///
-/// Whoever writes another: `commit` does all of it or nothing, whatever happens to the process, and its table has (kind, id) as
-/// its primary key, so that opposite statuses cannot stand together.
+/// In an implementation of your own, `commit` writes all changes or none, even if the process ends. Its table has (kind, id) as
+/// its primary key, so that two opposite statuses of one thing cannot both be present.
 public protocol ActionStore: Sendable {
     /// All rows, in any order.
     func loadActions() async throws -> [DeferredAction]
 
-    /// Writes rows and local state in one transaction, in this order.
+    /// Writes rows and local state in one transaction, in the order of the changes.
     func commit(_ changes: [ActionChange]) async throws
 }
 
 /// One write of an ``ActionStore``.
 public enum ActionChange: Equatable, Sendable {
-    /// Write the row of its (kind, id), in place of any other.
+    /// Write the row of its (kind, id), and replace any other.
     case persist(DeferredAction)
     /// Delete the row of (kind, id).
     case delete(kind: String, id: String)
-    /// Let the local state have this status; nil: it is not known what the server has, the thing is to be reloaded.
+    /// Set this status in the local state. Nil: it is unknown what the server has, so the thing has to be reloaded.
     case show(kind: String, id: String, value: String?)
 
-    /// Nil: the effect is no write.
+    /// Nil if the effect is not a write.
     init?(_ effect: ActionQueue.Effect) {
         switch effect {
         case .persist(let action): self = .persist(action)
@@ -34,7 +34,7 @@ public enum ActionChange: Equatable, Sendable {
     }
 }
 
-/// Keeps actions for as long as the process lives.
+/// Stores actions in memory, as long as the process lives.
 public final class MemoryActionStore: ActionStore {
     private struct Name: Hashable {
         let kind: String
@@ -44,13 +44,13 @@ public final class MemoryActionStore: ActionStore {
     private let rows = Lock<[Name: DeferredAction]>([:])
     private let show: @Sendable (_ kind: String, _ id: String, _ value: String?) -> Void
 
-    /// - Parameter show: gives the local state a status; nil: the thing is to be reloaded.
+    /// - Parameter show: sets a status in the local state; nil: the thing has to be reloaded.
     public init(show: @escaping @Sendable (_ kind: String, _ id: String, _ value: String?) -> Void) { self.show = show }
 
-    /// All actions that are kept.
+    /// All stored actions.
     public func loadActions() async throws -> [DeferredAction] { rows.withLock { Array($0.values) } }
 
-    /// Makes the changes in their order. It throws nothing.
+    /// Makes the changes in order. It never throws.
     public func commit(_ changes: [ActionChange]) async throws {
         for change in changes {
             switch change {

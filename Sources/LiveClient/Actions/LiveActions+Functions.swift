@@ -1,20 +1,20 @@
 import LiveState
 
-// What the app gives, and how it is asked.
+// The functions that the app provides, and how they are called.
 extension LiveActions {
-    /// What the app gives.
+    /// The functions that the app provides.
     public struct Functions: Sendable {
-        /// Sends a batch in its order, each action with its key, and gives the result of each. It throws ``RequestError`` where
-        /// there is one answer to all, or none.
+        /// Sends a batch in order, each action with its key, and returns the result of each. It throws ``RequestError`` if there
+        /// is one answer for all of them, or none.
         public var send: @Sendable ([DeferredAction]) async throws -> [ActionResult]
-        /// Gets a new token, after a 401. Only for an API with tokens of its own: without it the function of the client is asked whose
-        /// ``LiveClient/tokens`` the actions have. It throws ``LiveClientError/unauthorized`` where nobody is signed in; after any
-        /// other error it is called again, behind a wait.
+        /// Gets a new token after a 401. Needed only for an API with its own tokens. Without it, the actions ask the client whose
+        /// ``LiveClient/tokens`` they have. It throws ``LiveClientError/unauthorized`` if no user is signed in. After any other
+        /// error it is called again, after a wait.
         public var renewToken: @Sendable () async throws -> Void
-        /// Is given what became of actions without the user having asked; in their order, and not to be blocked.
+        /// Receives what happened to actions without a request of the user, in order. It must not block.
         public var report: @Sendable (ActionNews) -> Void
 
-        /// What the app gives.
+        /// Makes the functions that the app provides.
         public init(
             send: @escaping @Sendable ([DeferredAction]) async throws -> [ActionResult],
             renewToken: (@Sendable () async throws -> Void)? = nil,
@@ -44,7 +44,7 @@ extension LiveActions {
         }
     }
 
-    /// What a batch says of the API: one of its actions that is to be sent again is enough.
+    /// The API's trouble that the results show: one action that has to be sent again is enough.
     @Sendable private static func trouble(_ results: [ActionResult]) -> RequestError? {
         let again = results.filter { ActionOutcome(status: $0.status) == .again }
         return again.first.map { RequestError(status: $0.status, retryAfter: again.compactMap(\.retryAfter).max()) }

@@ -1,13 +1,13 @@
 import LiveState
 
-// What changes structure, or what others must not do twice, needs the server now: it is done while somebody looks, or not at all.
-// Nothing of it goes through the queue, so nothing is written to the store either, and no attempt is made again by itself: whether
-// a request without an answer was done, only the app can find out.
+// An action that changes structure, or that others must not do twice, needs the server now. It is done while the user waits, or
+// not at all. It does not use the queue, so nothing is written to the store, and it is not tried again automatically: only the
+// app can find out whether a request without an answer was done.
 extension LiveActions {
-    /// Runs an immediate action: now, once, or not at all. It is never kept.
+    /// Runs an immediate action: now, once, or not at all. It is never stored.
     ///
-    /// - Parameter operation: the request. It throws ``RequestError``; after a 401 a new token is fetched and it is run once
-    ///   more, for nothing was done. After `requestDeadline` it is cancelled, and what it still brings is dropped.
+    /// - Parameter operation: the request. It throws ``RequestError``. After a 401 nothing was done, so a new token is fetched
+    ///   and it runs once more. After `requestDeadline` it is cancelled, and its later result is dropped.
     public func perform<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ImmediateActionError) -> Value {
@@ -27,7 +27,7 @@ extension LiveActions {
         }
     }
 
-    /// The refused request has done nothing. Where no token comes for want of an answer, it can be offered again.
+    /// The refused request has done nothing. If no token arrives because there is no answer, the app can offer the action again.
     private func renewForImmediate(_ refused: String?) async throws {
         do {
             let (renew, tokens) = (functions.renewToken, tokens)

@@ -1,20 +1,20 @@
 import LiveState
 
-/// What users do, brought to the server: at once or not at all (``perform(_:)``), or kept until it is there
+/// Sends what users do to the server: at once or not at all (``perform(_:)``), or stored until the server has it
 /// (``set(_:_:to:from:)``).
 ///
-/// Deferrable actions are shown at once, kept in the store in the same transaction, sent in batches after a few seconds, and
-/// tried again for months. ``ActionQueue`` decides; this carries it out.
+/// Deferrable actions are shown at once and stored in the same transaction. They are sent in batches after a few seconds, and
+/// tried again for months. ``ActionQueue`` makes the decisions, and this actor carries them out.
 public actor LiveActions {
-    /// What could not be written to the store is tried again so often.
+    /// The wait before a failed write to the store is tried again.
     static let storeRetry: Milliseconds = 5_000
 
     let functions: Functions
-    /// Of the API that actions are sent to.
+    /// The gate of the API that actions are sent to.
     let gate: LiveGate
-    /// Of the client whose tokens the API takes; nil: it has its own.
+    /// The tokens of the client, if the API accepts them; nil: the API has its own.
     let tokens: LiveTokens?
-    /// The one that counted when the last batch was sent.
+    /// The token that was current when the last batch was sent.
     var refusedToken: String?
     private let store: any ActionStore
     private let clock: @Sendable () -> Milliseconds
@@ -22,12 +22,12 @@ public actor LiveActions {
     private let maximumRows: Int
     let requestDeadline: Milliseconds
     private let storeDeadline: Milliseconds
-    /// What is to be handled, in its order; `isDone` is asked when its turn comes.
+    /// The inputs to handle, in order. `isDone` is called when the input's turn comes.
     private var inbox: [(input: ActionQueue.Input, call: Int?, isDone: IsDone?)] = []
-    /// Whoever waits for an input, by the number of the call.
+    /// The callers that wait for an input, by the number of the call.
     private var calls: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var lastCall = 0
-    /// What the store would not take; handed in again behind a wait.
+    /// Inputs whose writes the store refused. They are handled again after a wait.
     private var held: [ActionQueue.Input] = []
     private var heldUntil: Milliseconds = 0
     private var isWorking = false
@@ -38,16 +38,16 @@ public actor LiveActions {
     private var lastFollower = 0
     private(set) var isReachable = true
 
-    /// Reads the store. What is in it is sent at once, where there is a network.
+    /// Reads the store. The actions in it are sent at once if there is a network.
     ///
     /// - Parameters:
     ///   - settings: their `keyPrefix` is replaced by a random one.
-    ///   - requestDeadline: a batch without an answer for so long, in ms, is given up and sent again: the server has its keys. So
-    ///     long a new token may take, too.
-    ///   - storeDeadline: so long the store may take to be read, or to write what is waited for, in ms.
-    ///   - gate: of the API; that of the client whose machine asks the same API, ``LiveClient/gate``.
-    ///   - tokens: of that client, ``LiveClient/tokens``; nil: ``Functions/renewToken`` gets another one.
-    /// - Throws: ``StoreError/noAnswer`` where the store took longer, or what the store throws. Open it again behind a wait.
+    ///   - requestDeadline: the time limit for a batch's answer, in ms. After it the batch is cancelled and sent again, because
+    ///     the server knows its keys. It is also the limit for a new token.
+    ///   - storeDeadline: the time limit for reading the store, and for a write that a caller waits for, in ms.
+    ///   - gate: the gate of the API. Pass ``LiveClient/gate`` if the client's machine uses the same API.
+    ///   - tokens: ``LiveClient/tokens`` of that client; nil: ``Functions/renewToken`` gets another token.
+    /// - Throws: ``StoreError/noAnswer`` if the store was too slow, or what the store throws. Open it again after a wait.
     public static func open(
         store: any ActionStore, settings: ActionQueue.Settings = ActionQueue.Settings(),
         requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000, gate: LiveGate = LiveGate(),
@@ -76,7 +76,7 @@ public actor LiveActions {
         do {
             try await actions.hand(.loaded(actions: kept))
         } catch {
-            // What is still being written changes nothing beyond the store.
+            // A write that is still running changes only the store.
             await actions.close()
             throw error
         }
@@ -99,17 +99,17 @@ public actor LiveActions {
         queue = ActionQueue(settings)
     }
 
-    /// Unix time as it was at the start, and since then as it passes: it does not go back when the clock is set.
+    /// Unix time at the start plus the time that has passed since then. It does not go back when the clock is set.
     private static func steadyWallClock() -> @Sendable () -> Milliseconds {
         let clock = AppClock()
         return { clock.now }
     }
 
-    /// What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when. It
-    /// stays while the store takes or gives nothing.
+    /// The statuses that the server may not have yet, the oldest first: kind, thing, the value to show, and since when. An action
+    /// remains here while the store does not answer.
     public var pending: [DeferredAction] { queue.view.pending }
 
-    /// ``pending``, and each that follows until ``close()``. A follower that does not read misses the older ones, never the last.
+    /// The current ``pending``, then each later value until ``close()``. A slow follower loses older ones, never the last.
     public var pendings: AsyncStream<[DeferredAction]> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: [DeferredAction].self, bufferingPolicy: .bufferingNewest(1))
@@ -127,43 +127,43 @@ public actor LiveActions {
 
     private func leave(_ number: Int) { followers[number] = nil }
 
-    /// The status that a pending action gives a thing; nil: none, so what the server says is shown.
+    /// The status that a pending action gives a thing. Nil: there is none, so the server's value is shown.
     public func pending(_ kind: String, _ id: String) -> String? { queue.pending(kind: kind, id: id) }
 
-    /// Gives a thing a status. When this returns it is shown and kept.
+    /// Sets the status of a thing. When this returns, the status is shown and stored.
     ///
-    /// - Parameter before: the status that is shown until now; nil: not known.
-    /// - Throws: ``DeferrableActionError``, or what the store throws: then nothing has changed. ``StoreError/noAnswer`` where the
-    ///   store took longer than its deadline: then it is not known whether the status is kept, and ``pending`` has it once it is.
-    ///   The same one again is kept once.
+    /// - Parameter before: the status that was shown until now; nil if it is not known.
+    /// - Throws: ``DeferrableActionError``, or what the store throws; then nothing has changed. ``StoreError/noAnswer`` if the
+    ///   store missed its deadline. Then it is unknown whether the status is stored; ``pending`` contains it once it is. If the
+    ///   app sets the same status again, it is stored once.
     public func set(_ kind: String, _ id: String, to value: String, from before: String? = nil) async throws {
         try await hand(.set(kind: kind, id: id, value: value, before: before))
     }
 
-    /// A status was read from the server and written to the local state: what is pending is put on top of it.
+    /// Reports a status that was read from the server and written to the local state. Pending changes are applied on top.
     ///
     /// - Parameter askedAt: when the read began, by ``now``.
     public func reloaded(_ kind: String, _ id: String, value: String, askedAt: Milliseconds? = nil) async throws {
         try await hand(.reloaded(kind: kind, id: id, value: value, askedAt: askedAt))
     }
 
-    /// The time by which actions are kept, in milliseconds.
+    /// The time by which actions are stored, in milliseconds.
     public nonisolated var now: Milliseconds { clock() }
 
-    /// Whether there is a network. Nothing is sent without one, and everything at once when it is back.
+    /// Reports whether there is a network. Nothing is sent without one, and everything at once when it returns.
     public func networkChanged(isReachable: Bool) {
         self.isReachable = isReachable
         if isReachable { gate.networkIsBack() }
         give(.network(isReachable: isReachable))
     }
 
-    /// There is a new token, for example because the user has signed in again.
+    /// Reports a new token, for example because the user has signed in again.
     public func tokenChanged() { give(.token) }
 
-    /// Sends now what waits for others; for an app on its way to the background.
+    /// Sends now what waits to be sent in a batch. Call it when the app goes to the background.
     public func flush() { give(.flush) }
 
-    /// Stops. What is pending stays in the store.
+    /// Stops. Pending actions remain in the store.
     public func close() {
         isClosed = true
         timer?.cancel()
@@ -177,7 +177,7 @@ public actor LiveActions {
 
     // MARK: - One input after another
 
-    /// Whether what is pending already makes an input needless.
+    /// Whether the pending actions already make an input unnecessary.
     typealias IsDone = @Sendable (_ pending: [DeferredAction]) -> Bool
 
     func hand(_ input: ActionQueue.Input, unless isDone: IsDone? = nil) async throws {
@@ -196,7 +196,7 @@ public actor LiveActions {
         }
     }
 
-    /// Waits no longer. What has not begun will not; what is being written may be written, so it is neither undone nor done again.
+    /// An input that has not begun is dropped. A running write may succeed, so it is neither undone nor repeated.
     private func giveUp(_ call: Int) {
         inbox.removeAll { $0.call == call }
         end(call, .failure(StoreError.noAnswer))
@@ -232,7 +232,7 @@ public actor LiveActions {
         wait()
     }
 
-    /// Writes what an input changes, then carries out the rest. What cannot be written has not happened.
+    /// Writes the changes of an input, then carries out its other effects. If the write fails, the input counts as not handled.
     private func step(_ input: ActionQueue.Input) async throws {
         var next = queue
         let effects = next.handle(input, at: clock())
@@ -258,7 +258,7 @@ public actor LiveActions {
         }
     }
 
-    /// A store that was corrupt and has begun anew has no actions: it gets those that are known first.
+    /// After a corrupt store has been recreated, it contains no actions: first it gets those that are known.
     private func keep(_ changes: [ActionChange]) async throws {
         do {
             try await store.commit(changes)
@@ -267,7 +267,7 @@ public actor LiveActions {
         }
     }
 
-    /// Keeps an input whose writes failed, the last of its kind, for later.
+    /// Keeps an input whose writes failed for later. Of several network inputs only the last is kept.
     private func hold(_ input: ActionQueue.Input) {
         heldUntil = clock() + Self.storeRetry
         switch input {

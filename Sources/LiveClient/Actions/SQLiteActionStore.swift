@@ -1,27 +1,27 @@
 import LiveState
 
-/// Keeps actions in a ``SQLiteStore``, in the transaction that writes the app's tables.
+/// Stores actions in a ``SQLiteStore``, in the transaction that writes the app's tables.
 public final class SQLiteActionStore: ActionStore {
-    /// Gives the app's tables a status; nil: the thing is to be reloaded. What it throws leaves everything as it was.
+    /// Sets a status in the app's tables; nil: the thing has to be reloaded. If it throws, nothing changes.
     public typealias Show =
         @Sendable (
             _ kind: String, _ id: String, _ value: String?, _ transaction: StoreTransaction
         ) throws -> Void
 
-    /// What the store calls actions.
+    /// The name under which the store knows actions.
     private static let part = "actions"
 
     private let store: SQLiteStore
     private let show: Show
 
-    /// Makes the table where it is missing.
+    /// Creates the table if it is missing.
     ///
-    /// - Parameter deadline: so long that may take, in ms. It throws ``StoreError/noAnswer`` then; making it again does no harm.
+    /// - Parameter deadline: the time limit, in ms. After it this throws ``StoreError/noAnswer``; a second attempt does no harm.
     public init(_ store: SQLiteStore, deadline: Milliseconds = 10_000, show: @escaping Show) async throws {
         self.store = store
         self.show = show
-        // The primary key is the rule itself: no two values of a kind for one thing. No two rows have the same key, so that a
-        // fault here ends with an error instead of an action that the server takes for another one.
+        // The primary key enforces the rule: one value of a kind for one thing. The keys are unique, so that a fault here ends
+        // with an error instead of an action that the server mistakes for another one.
         try await Deadline.run(milliseconds: deadline, late: StoreError.noAnswer) {
             try await store.add { transaction in
                 try transaction.execute(
@@ -35,7 +35,7 @@ public final class SQLiteActionStore: ActionStore {
         }
     }
 
-    /// All actions that are kept; none where the store was corrupt, and ``SQLiteStore/setAside`` says so.
+    /// All stored actions; none if the store was corrupt. ``SQLiteStore/setAside`` then shows it.
     public func loadActions() async throws -> [DeferredAction] {
         do {
             return try await readActions()
@@ -48,11 +48,11 @@ public final class SQLiteActionStore: ActionStore {
         try await store.transaction(of: Self.part) { try Self.read($0) }
     }
 
-    /// All that is kept; nothing where the file has no table of actions.
+    /// All stored actions; none if the file has no table of actions.
     static func read(_ transaction: StoreTransaction) throws -> [DeferredAction] {
         let tables = try transaction.rows("SELECT 1 FROM sqlite_master WHERE name = 'live_actions'")
         var actions: [DeferredAction] = []
-        // By pieces, for there may be more than one query gives.
+        // In pages, because there may be more than one query returns.
         while !tables.isEmpty {
             let last = actions.last
             let isBehind = last == nil ? ">=" : ">"
@@ -72,7 +72,7 @@ public final class SQLiteActionStore: ActionStore {
         return actions
     }
 
-    /// Stores all of the changes, or throws and stores none. After ``StoreError/corrupt(setAside:)`` no action is kept.
+    /// Stores all of the changes, or throws and stores none. After ``StoreError/corrupt(setAside:)`` there are no actions.
     public func commit(_ changes: [ActionChange]) async throws {
         let show = show
         try await store.transaction(of: Self.part) { transaction in
@@ -88,8 +88,8 @@ public final class SQLiteActionStore: ActionStore {
         }
     }
 
-    /// The status that a pending action gives a thing; nil: none. For what writes reloaded things in the same transaction: it
-    /// puts this on top.
+    /// The status that a pending action gives a thing; nil if there is none. Code that writes reloaded things in the same
+    /// transaction puts it on top.
     public func pending(_ kind: String, _ id: String, in transaction: StoreTransaction) throws(StoreError) -> String? {
         try transaction.rows(
             "SELECT value FROM live_actions WHERE kind = ? AND id = ?", [.text(kind), .text(id)]
@@ -110,29 +110,29 @@ public final class SQLiteActionStore: ActionStore {
     }
 }
 
-/// What a store holds when its account signs out.
+/// What a store contains when its account signs out.
 public struct SignedOut: Equatable, Sendable {
-    /// It stays where it is, for the next time. Otherwise it is deleted.
+    /// Whether the store remains for the next time. Otherwise it is deleted.
     public let isKept: Bool
-    /// What somebody did and the server is not known to have: the oldest first. It is sent the next time, or deleted too.
+    /// The actions that the server may not have, the oldest first. They are sent the next time, or deleted with the store.
     public let pending: [DeferredAction]
 
-    /// What stays, or was deleted.
+    /// Makes the result of a sign-out.
     public init(isKept: Bool, pending: [DeferredAction]) { (self.isKept, self.pending) = (isKept, pending) }
 }
 
 extension SQLiteStore {
-    /// The store's account signs out on this device: closes the file, whose machines and actions were ended before.
+    /// Signs the store's account out on this device: closes the file. End its machines and actions before.
     ///
-    /// - Parameter keep: false deletes the file, and one that was set aside: nothing of the account is left on the device.
-    /// - Returns: what stays, or what was deleted without being sent.
+    /// - Parameter keep: false deletes the file, and one that was set aside: nothing of the account remains on the device.
+    /// - Returns: what remains, or what was deleted without being sent.
     @discardableResult
     public func signOut(keep: Bool = true) async throws -> SignedOut {
         let pending: [DeferredAction]
         do {
             pending = try await transaction { try SQLiteActionStore.read($0) }
         } catch  where !keep {
-            // What cannot be read is deleted all the same.
+            // A file that cannot be read is deleted too.
             pending = []
         }
         await close()

@@ -1,24 +1,24 @@
 import HTTP
 import LiveState
 
-/// Why a request to the archive came to nothing.
+/// Why a request to the archive failed.
 public enum ArchiveError: Error, Sendable, Equatable {
     /// The server keeps no archive (404).
     case off
-    /// The token is of no person, or of one who may not (403): an inbox belongs to a person.
+    /// The token names no person, or a person without permission (403). An inbox belongs to a person.
     case forbidden
-    /// The request is wrong (400), for example an id that no server gave: a bug. `detail` is for a log.
+    /// The request is wrong (400), for example with an id that no server sent. This is a bug. `detail` is for a log.
     case badRequest(code: String?, detail: String?)
-    /// Two tokens in a row were refused, or there is none: nobody is signed in.
+    /// The server refused two tokens in a row, or there is no token because no user is signed in.
     case unauthorized
-    /// The server cannot answer now: its archive is away or behind, or it is at a limit. What it asked to wait for was
-    /// waited for, and it was asked again. After `retryAfter`, in milliseconds, perhaps.
+    /// The server cannot answer now: its archive is not available or is behind, or a limit is reached. The client has already
+    /// waited as the server asked, and tried again. It may succeed after `retryAfter`, in milliseconds.
     case unavailable(status: Int, retryAfter: Milliseconds?)
-    /// There was no answer; with why. A mark may have been made.
+    /// There was no answer; the text gives the reason. The server may have stored a mark.
     case unreachable(String)
     /// Any other refusal.
     case refused(status: Int, code: String?)
-    /// The task was cancelled. A mark may have been made.
+    /// The task was cancelled. The server may have stored a mark.
     case cancelled
 
     init(_ answer: ServerAnswer) {
@@ -48,7 +48,7 @@ public enum ArchiveError: Error, Sendable, Equatable {
         }
     }
 
-    /// What it is to machines, screens and actions.
+    /// The same error in the form for machines, screens and actions.
     public var requestError: RequestError {
         switch self {
         case .off: RequestError(status: 404)
@@ -63,7 +63,7 @@ public enum ArchiveError: Error, Sendable, Equatable {
 }
 
 extension ArchiveError: CustomStringConvertible {
-    /// What failed, for a log; no token stands in it.
+    /// What failed, for a log. It contains no token.
     public var description: String {
         switch self {
         case .off: "the server keeps no archive"

@@ -1,6 +1,6 @@
 import LiveState
 
-/// Which events of the past are asked for. Without anything: all, the newest first.
+/// Which past events a request asks for. The default is all, the newest first.
 public struct ArchiveRequest: Sendable, Equatable {
     /// The order of a page.
     public enum Order: String, Sendable {
@@ -10,24 +10,24 @@ public struct ArchiveRequest: Sendable, Equatable {
         case oldestFirst = "asc"
     }
 
-    /// Only what is older than this event, which need not be there any more.
+    /// Only events that are older than this one, which need not exist any more.
     public var before: EventID?
-    /// Only what is newer than this event, which need not be there any more.
+    /// Only events that are newer than this one, which need not exist any more.
     public var after: EventID?
-    /// Only what is stamped then or later, in milliseconds of Unix time.
+    /// Only events with this timestamp or a later one, in milliseconds of Unix time.
     public var from: Milliseconds?
-    /// Only what is stamped earlier than that, in milliseconds of Unix time.
+    /// Only events with an earlier timestamp than this, in milliseconds of Unix time.
     public var to: Milliseconds?
-    /// Only events of these entities; empty: of those that the client has (``LiveClientConfiguration/entities``).
+    /// Only events of these entities; empty means those of the client (``LiveClientConfiguration/entities``).
     public var entities: [String]
-    /// Only events of this thing; ``entities`` do not count then.
+    /// Only events of this thing. ``entities`` are then ignored.
     public var thing: Thing?
-    /// Which end comes first.
+    /// Whether the newest or the oldest comes first.
     public var order: Order
-    /// The most events of a page; nil: 50. A server gives no more than 500 at once.
+    /// The maximum number of events in a page; nil means 50. A server sends at most 500 at once.
     public var limit: Int?
 
-    /// Asks for events.
+    /// Makes a request for events.
     public init(
         before: EventID? = nil, after: EventID? = nil, from: Milliseconds? = nil, to: Milliseconds? = nil,
         entities: [String] = [], thing: Thing? = nil, order: Order = .newestFirst, limit: Int? = nil
@@ -36,7 +36,7 @@ public struct ArchiveRequest: Sendable, Equatable {
         (self.entities, self.thing, self.order, self.limit) = (entities, thing, order, limit)
     }
 
-    /// The request for what follows a page in its direction; nil behind the last one.
+    /// The request for the page that follows in the same direction; nil after the last one.
     func following(_ page: ArchivePage) -> ArchiveRequest? {
         guard page.more, let last = page.events.last?.aid else { return nil }
         var next = self
@@ -47,10 +47,10 @@ public struct ArchiveRequest: Sendable, Equatable {
         return next
     }
 
-    /// Whether an id lies between those that are asked for.
+    /// Whether an id is within the limits of the request.
     func isBetween(_ aid: EventID) -> Bool { before.map { aid < $0 } ?? true && after.map { aid > $0 } ?? true }
 
-    /// Whether an event of the stream is one of those that are asked for.
+    /// Whether the request asks for this event of the stream.
     func covers(_ event: LiveEvent) -> Bool {
         guard let aid = event.aid, isBetween(aid) else { return false }
         if let from, (event.ts ?? from) < from { return false }
@@ -73,23 +73,23 @@ public struct ArchiveRequest: Sendable, Equatable {
     }
 }
 
-/// Which lines of a person's inbox are asked for. Without anything: all, the most recent first.
+/// Which lines of a person's inbox a request asks for. The default is all, the most recent first.
 public struct InboxRequest: Sendable, Equatable {
     /// Only things whose last event is older than this one.
     public var before: EventID?
-    /// Only things of these entities; empty: of those that the client has.
+    /// Only things of these entities; empty means those of the client.
     public var entities: [String]
     /// Only things with something unread.
     public var isUnreadOnly: Bool
-    /// The most things of a page; nil: 50. A server gives no more than 500 at once.
+    /// The maximum number of things in a page; nil means 50. A server sends at most 500 at once.
     public var limit: Int?
 
-    /// Asks for things.
+    /// Makes a request for things.
     public init(before: EventID? = nil, entities: [String] = [], isUnreadOnly: Bool = false, limit: Int? = nil) {
         (self.before, self.entities, self.isUnreadOnly, self.limit) = (before, entities, isUnreadOnly, limit)
     }
 
-    /// The request for what follows a page; nil behind the last one.
+    /// The request for the page that follows; nil after the last one.
     func following(_ page: InboxPage) -> InboxRequest? {
         guard page.more, let last = page.things.last?.last.aid else { return nil }
         var next = self

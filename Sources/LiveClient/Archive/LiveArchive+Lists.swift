@@ -1,44 +1,44 @@
 import LiveState
 import Locks
 
-/// Gives the pages of a list that is known in part: what ``ScreensAPI/page(of:_:)`` asks.
+/// Returns the pages of a partly loaded list, as ``ScreensAPI/page(of:_:)`` asks for them.
 public protocol PageSource: Sendable {
-    /// What an item is to the app.
+    /// The app's type of an item.
     associatedtype Value: Sendable
 
-    /// The items from an end on, in a direction.
+    /// The items from an end on, in one direction.
     func page(_ request: PageRequest) async throws -> ListPage<Value>
 }
 
 extension ListKey {
-    /// Where an event stands in a list of the past: the oldest is the first.
+    /// The position of an event in a list of the past. The oldest is the first.
     public init(_ id: EventID) { self.init(text: id.text) }
 }
 
-/// The archive as a list: each event an item, whose id is its ``LiveEvent/aid``. The very beginning is the oldest event, the very
-/// end is now: a screen that begins with the newest shows it from ``ListEnd/end`` backward.
+/// The archive as a list. Each event is an item whose id is its ``LiveEvent/aid``. The first item is the oldest event, and the
+/// end is now. A screen that begins with the newest event shows the list backward from ``ListEnd/end``.
 ///
-/// It is all that ``LiveScreens`` need of a list of the past. See <doc:Archive>.
+/// It is all that ``LiveScreens`` need for a list of the past. See <doc:Archive>.
 public final class ArchivePageSource: PageSource, ScreensAPI {
-    /// Events of the stream that are kept: as many as may be reloaded behind a page that was on its way.
+    /// How many events of the stream are kept: as many as may be reloaded after a page that was being fetched.
     private static let maximumKept = 1_000
 
     private struct Kept {
         var events: [EventID: LiveEvent] = [:]
-        /// In the order in which they came.
+        /// In the order of their arrival.
         var ids: [EventID] = []
     }
 
     private let archive: LiveArchive
     private let wanted: ArchiveRequest
     private let onGaps: @Sendable ([ArchiveGap]) async throws -> Void
-    /// The newest of the stream: the archive may be a moment behind it.
+    /// The newest events of the stream, because the archive may be a moment behind it.
     private let kept = Lock(Kept())
 
     /// - Parameters:
-    ///   - wanted: of which entities, or which thing; its limits and order are those of each page.
-    ///   - onGaps: times of which the archive may lack events, of a page that reaches over some. A list cannot say so itself. The page
-    ///     counts when it has returned; where it throws, as one that failed, which is asked for again.
+    ///   - wanted: the entities or the thing to ask for. Each page sets its own limits and order.
+    ///   - onGaps: receives the times for which the archive may lack events, for each page that covers such times. A list cannot
+    ///     show them itself. The page counts when this returns. If it throws, the page counts as failed and is asked for again.
     public init(
         _ archive: LiveArchive, _ wanted: ArchiveRequest = ArchiveRequest(),
         onGaps: @escaping @Sendable ([ArchiveGap]) async throws -> Void = { _ in }
@@ -46,9 +46,10 @@ public final class ArchivePageSource: PageSource, ScreensAPI {
         (self.archive, self.wanted, self.onGaps) = (archive, wanted, onGaps)
     }
 
-    /// An event that came live: ``reload(_:)`` gives it without asking, and a page has it that the archive gave before it had it.
+    /// Keeps an event that arrived live. ``reload(_:)`` then returns it without a request, and pages contain it even if the
+    /// archive does not yet.
     ///
-    /// - Returns: whether it is one of those that are asked for; others are not kept, and are none of the list's.
+    /// - Returns: whether the event belongs to the list. Other events are not kept.
     @discardableResult public func keep(_ event: LiveEvent) -> Bool {
         guard let aid = event.aid, wanted.covers(event) else { return false }
         kept.withLock { kept in
@@ -58,21 +59,21 @@ public final class ArchivePageSource: PageSource, ScreensAPI {
         return true
     }
 
-    /// What was kept is not sure to be the account's any more: for ``LiveUpdate/resync(_:_:)``, which tells of an erasing too.
+    /// Drops the kept events. Call it for ``LiveUpdate/resync(_:_:)``, which the server also sends after events were erased.
     public func forget() { kept.withLock { $0 = Kept() } }
 
-    /// The event that an item is, which never changes. It throws a ``RequestError``, as screens want it.
+    /// The event of an item, which never changes. It throws a ``RequestError``, as screens require.
     public func reload(_ thing: Thing) async throws -> FoundThing<LiveEvent> {
         let aid = EventID(thing.id)
         if let event = kept.withLock({ $0.events[aid] }) { return .value(event) }
-        // Its place takes that of these limits in the question.
+        // The limits of the request are set to the ids directly before and after this one.
         guard wanted.isBetween(aid) else { return .gone }
         var asked = wanted
         (asked.after, asked.before, asked.limit) = (aid.previous, aid.next, 1)
         return try await ask(asked).events.first.map { .value($0) } ?? .gone
     }
 
-    /// The events from an end on. It throws a ``RequestError``, as screens want it.
+    /// The events from an end on. It throws a ``RequestError``, as screens require.
     public func page(_ request: PageRequest) async throws -> ListPage<LiveEvent> {
         let asked = asking(request)
         let page = try await ask(asked)
@@ -84,8 +85,9 @@ public final class ArchivePageSource: PageSource, ScreensAPI {
         return ListPage(items: items, isLast: !page.more && events.count <= request.limit, isWhole: true)
     }
 
-    /// The events of a page, and those between its ends that came live. One that came late, stamped long ago, is told live at once, where
-    /// no list may have a place for it yet; the archive gives older pages without it while its writer is behind.
+    /// The events of a page, and the live events between its ends. An event may arrive late, with an old timestamp. It is
+    /// reported live at once, when a list may not have its position yet. Older pages lack it while the archive's writer is
+    /// behind.
     private func withKept(_ page: ArchivePage, _ asked: ArchiveRequest) -> [LiveEvent] {
         let (isForward, last) = (asked.order == .oldestFirst, page.more ? page.events.last?.aid : nil)
         let known = Set(page.events.compactMap(\.aid))
@@ -100,7 +102,7 @@ public final class ArchivePageSource: PageSource, ScreensAPI {
         }
     }
 
-    /// The same for any list: all of them are this one.
+    /// The same for any list name: this source has one list.
     public func page(of list: String, _ request: PageRequest) async throws -> ListPage<LiveEvent> {
         try await page(request)
     }
@@ -133,13 +135,13 @@ extension EventID {
     /// The characters of an id, in the order of their bytes.
     private static let characters = Array("-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz".utf8)
 
-    /// The least text of as many characters that is greater: of no event, but a place in their order.
+    /// The smallest greater text of the same length. It is the id of no event, only a position in their order.
     var next: EventID { stepped(by: 1, from: Self.characters.count - 1) }
 
-    /// The greatest that is less.
+    /// The greatest smaller text of the same length.
     var previous: EventID { stepped(by: -1, from: 0) }
 
-    /// - Parameter last: the character that has no neighbour on this side; it wraps, and the one before it is stepped too.
+    /// - Parameter last: the character without a neighbour on this side. It wraps, and the character before it is stepped too.
     private func stepped(by step: Int, from last: Int) -> EventID {
         var bytes = Array(text.utf8)
         for index in bytes.indices.reversed() {

@@ -1,19 +1,20 @@
 import LiveState
 
-// Read marks as deferrable actions: shown at once, kept on the device, sent when there is a network. A mark is a status of the kind
-// "read" of its thing, whose value is the event that was read last; so the last one wins, and one is sent for many.
+// Read marks as deferrable actions: shown at once, stored on the device, sent when there is a network. A mark is a status of the
+// kind "read" of its thing, and its value is the last event that was read. So the last one wins, and one is sent in place of
+// many.
 extension LiveActions {
     /// The kind of the statuses that are read marks.
     public static let readKind = "read"
 
-    /// This person has read a thing up to this event; nil: everything. A mark that leads no further than what is pending, or than
-    /// `before`, changes nothing.
+    /// Marks a thing as read up to this event; nil marks everything. A mark that is not beyond the pending one or `before`
+    /// changes nothing.
     ///
-    /// - Parameter before: up to where it was read until now, for an undo; nil: not known.
+    /// - Parameter before: the last event that was read until now, for an undo; nil if it is not known.
     public func markRead(_ thing: Thing?, upTo: EventID, from before: EventID? = nil) async throws {
         let id = ReadMark.actionID(of: thing)
         if let before, before >= upTo { return }
-        // Asked in its turn: another mark may be on its way to the store.
+        // Checked when its turn comes, because an earlier mark may not be stored yet.
         try await hand(.set(kind: Self.readKind, id: id, value: upTo.text, before: before?.text)) { pending in
             pending.contains { $0.kind == Self.readKind && $0.id == id && EventID($0.value) >= upTo }
         }
@@ -21,7 +22,7 @@ extension LiveActions {
 }
 
 extension ReadMark {
-    /// The mark that a deferrable action of the kind ``LiveActions/readKind`` is; nil: the id is none of ``actionID(of:)``.
+    /// Makes the mark of a deferrable action of the kind ``LiveActions/readKind``; nil if the id is not from ``actionID(of:)``.
     public init?(actionID: String, value: String) {
         let document = JSONNode(Array(actionID.utf8), maximumBytes: 1 << 16, maximumDepth: 2)
         guard let names = document?.elements?.map(\.string) else {
@@ -36,7 +37,7 @@ extension ReadMark {
         }
     }
 
-    /// The id of the action that marks a thing, `["incident","PAM4FGS"]`; of everything it is `[]`.
+    /// The id of the action that marks a thing, `["incident","PAM4FGS"]`. For everything it is `[]`.
     public static func actionID(of thing: Thing?) -> String {
         guard let thing else { return "[]" }
         var bytes = Array("[".utf8)
@@ -48,11 +49,11 @@ extension ReadMark {
 }
 
 extension LiveArchive {
-    /// Sends actions of the kind ``LiveActions/readKind``, one after the other: for ``LiveActions/Functions/send``, where an app
-    /// gives the others to its own API. Neither waits nor renews a token: the actions do. After 20 s it gives what results there
-    /// are, before ``LiveActions`` gives the batch up as a whole; the rest is sent again.
+    /// Sends actions of the kind ``LiveActions/readKind``, one after the other. Use it in ``LiveActions/Functions/send`` if the
+    /// app sends the other actions to its own API. It neither waits nor renews a token, because ``LiveActions`` do. After 20 s it
+    /// returns the results so far, before ``LiveActions`` cancel the whole batch. The rest is sent again.
     ///
-    /// - Throws: ``RequestError`` where nothing was answered for want of a token or of an answer.
+    /// - Throws: ``RequestError`` if there is no result at all, because a token or an answer is missing.
     public func sendReadMarks(_ actions: [DeferredAction]) async throws -> [ActionResult] {
         var results: [ActionResult] = []
         let end = now() + Self.batchMilliseconds
@@ -64,14 +65,14 @@ extension LiveArchive {
             do throws(ArchiveError) {
                 let (answer, _) = try await askOnce("/inbox/v1/read", [], body: mark.body)
                 let outcome = ActionOutcome(status: answer.status)
-                // Whoever is not signed in is asked for once, and not for each mark.
+                // A missing sign-in is reported once, and not for each mark.
                 if outcome == .unauthorized { throw .unauthorized }
                 if outcome == .done, answer.status != Self.marked { throw ArchiveError(answer) }
                 let retryAfter = answer.retryAfterMilliseconds.map(Milliseconds.init)
                 results.append(ActionResult(key: action.key, status: answer.status, retryAfter: retryAfter))
                 if outcome == .again { return results }
             } catch {
-                // What has no result is sent again.
+                // An action without a result is sent again.
                 if results.isEmpty { throw error.requestError }
                 return results
             }

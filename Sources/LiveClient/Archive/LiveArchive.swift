@@ -2,7 +2,7 @@ import HTTP
 import LiveState
 
 extension LiveClient {
-    /// The account's past, and what this person has not read of it. No stream is needed for it.
+    /// The account's past, and what this person has not read of it. It needs no stream.
     public nonisolated var archive: LiveArchive { LiveArchive(handle) }
 }
 
@@ -14,21 +14,21 @@ extension LiveClient {
 ///     }
 ///     try await client.archive.markRead(Thing(entity: "incident", id: "PAM4FGS"), upTo: last)
 ///
-/// After a 401 a token is fetched once more. What `Retry-After` asks for is waited, up to ``patience``. Reading never consumes:
-/// each device sees all of it.
+/// After a 401 it fetches a new token once. It waits as `Retry-After` asks, up to ``patience``. Reading never removes anything:
+/// each device gets all events.
 public struct LiveArchive: Sendable {
-    /// So long a request may wait altogether because the server asks for it, in milliseconds. What asks for more fails at once.
+    /// How long a request may wait in total because the server asks for it, in milliseconds. A longer wait fails at once.
     public var patience: Milliseconds = 30_000
 
-    /// A server that always asks to wait for no time is not asked for ever.
+    /// The limit for a server that always asks for a wait of zero.
     private static let maximumAttempts = 5
-    /// An answer takes no longer; the connection has a deadline of its own below it.
+    /// The time limit for an answer. The connection has its own shorter deadline.
     private static let answerMilliseconds: Milliseconds = 20_000
 
-    /// What a server answers that has a mark. Whoever says another status of success is somebody between.
+    /// The server's status for a stored mark. Any other success status comes from a proxy.
     static let marked = 204
 
-    /// What a batch of marks may take.
+    /// The time limit for a batch of marks.
     static let batchMilliseconds: Milliseconds = 20_000
 
     private let handle: LiveHandle
@@ -37,14 +37,14 @@ public struct LiveArchive: Sendable {
 
     init(_ handle: LiveHandle) { self.handle = handle }
 
-    /// One page of the past.
+    /// Returns one page of past events.
     public func page(_ request: ArchiveRequest = ArchiveRequest()) async throws(ArchiveError) -> ArchivePage {
         let answer = try await ask("/archive/v1", request.parameters)
         guard let (page, _) = ArchivePage.read(answer) else { throw ArchiveError(answer) }
         return page
     }
 
-    /// The pages of the past from a request on, each asked for when it is read. Stable: each event once, while new ones come.
+    /// The pages that match a request, each fetched when it is read. Each event appears once, even while new ones arrive.
     public func pages(_ request: ArchiveRequest = ArchiveRequest()) -> ArchivePages<ArchivePage> {
         ArchivePages { [self] (place: ArchiveRequest?) async throws(ArchiveError) in
             let asked = place ?? request
@@ -53,15 +53,15 @@ public struct LiveArchive: Sendable {
         }
     }
 
-    /// One page of the person's inbox.
+    /// Returns one page of the person's inbox.
     public func inbox(_ request: InboxRequest = InboxRequest()) async throws(ArchiveError) -> InboxPage {
         let answer = try await ask("/inbox/v1", request.parameters)
         guard let (page, _) = InboxPage.read(answer) else { throw ArchiveError(answer) }
         return page
     }
 
-    /// The pages of the person's inbox from a request on, each asked for when it is read. A thing to which something happens
-    /// meanwhile moves up and comes by the stream.
+    /// The pages of the person's inbox, each fetched when it is read. If something happens to a thing meanwhile, the thing moves
+    /// up and its event arrives by the stream.
     public func inboxPages(_ request: InboxRequest = InboxRequest()) -> ArchivePages<InboxPage> {
         ArchivePages { [self] (place: InboxRequest?) async throws(ArchiveError) in
             let asked = place ?? request
@@ -70,8 +70,8 @@ public struct LiveArchive: Sendable {
         }
     }
 
-    /// This person has read a thing up to this event; without a thing, everything. A mark never goes back, and all streams of the
-    /// person get ``LiveUpdate/read(_:)``. To show it at once and send it when there is a network:
+    /// Marks a thing as read up to this event; without a thing, everything. A mark never goes back, and all streams of the person
+    /// get ``LiveUpdate/read(_:)``. To show it at once and send it when there is a network, use
     /// ``LiveActions/markRead(_:upTo:from:)``.
     public func markRead(_ thing: Thing? = nil, upTo: EventID) async throws(ArchiveError) {
         let answer = try await ask("/inbox/v1/read", [], body: ReadMark(of: thing, upTo: upTo).body)
@@ -103,7 +103,7 @@ public struct LiveArchive: Sendable {
         return try await askOnce(path, parameters, body: body, replacing: refused).answer
     }
 
-    /// One request, whatever is answered, with the token that the app gives now, which is another one than what was refused.
+    /// Makes one request and returns any answer. The token is the app's current one, and never the one that was refused.
     func askOnce(
         _ path: String, _ parameters: [(name: String, value: String)], body: [UInt8]?, replacing refused: String? = nil
     ) async throws(ArchiveError) -> (answer: ServerAnswer, token: String) {
@@ -124,20 +124,20 @@ public struct LiveArchive: Sendable {
     }
 }
 
-/// Pages of a ``LiveArchive``, one after the other. Each iteration begins anew.
+/// The pages of a ``LiveArchive``, one after the other. Each iteration begins again at the first page.
 public struct ArchivePages<Page: Sendable>: AsyncSequence, Sendable {
     /// A page.
     public typealias Element = Page
-    /// Why a page did not come.
+    /// Why a page could not be fetched.
     public typealias Failure = ArchiveError
 
-    /// Asks for page by page.
+    /// Fetches page after page.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let first: @Sendable () async throws(ArchiveError) -> Step
         fileprivate var following: (@Sendable () async throws(ArchiveError) -> Step)?
         fileprivate var hasBegun = false
 
-        /// Asks for the next page; nil behind the last. One that failed is asked for again by the next call.
+        /// Fetches the next page; nil after the last one. If it failed, the next call tries the same page again.
         public mutating func next() async throws(ArchiveError) -> Page? {
             guard let ask = hasBegun ? following : first else { return nil }
             let step = try await ask()
@@ -154,7 +154,7 @@ public struct ArchivePages<Page: Sendable>: AsyncSequence, Sendable {
 
     private let first: @Sendable () async throws(ArchiveError) -> Step
 
-    /// - Parameter ask: gives a page from a place on (nil: the beginning), and the place behind it.
+    /// - Parameter ask: returns the page at a position (nil: the beginning), and the position after it.
     init<Place: Sendable>(
         _ ask: @escaping @Sendable (Place?) async throws(ArchiveError) -> (page: Page, following: Place?)
     ) {

@@ -1,21 +1,21 @@
 import LiveState
 
 extension LiveMachine {
-    /// Makes a machine over a client's connection; nothing is read and nothing asked before ``start()``.
+    /// Makes a machine that uses a client's connection. It reads and requests nothing before ``start()``.
     ///
     /// - Parameters:
-    ///   - area: what is kept, and how it is fetched.
-    ///   - store: where it is kept, with the finger.
-    ///   - client: the connection. It may be that of other machines. It has to deliver at least this one's entities, or the program
-    ///     stops: the machine would be live, and never see an event. Settings without entities stand for all that it delivers.
-    ///   - settings: with the server's `retention`, and the area's entities; its seed is drawn here.
-    ///   - maximumReloads: so many things are fetched at once.
-    ///   - requestDeadline: so long each request of the area may take, in ms, with what the area is told of the finger first
-    ///     (``LiveArea/fingerChanged(isHeld:)``). Then it is cancelled and counts as one without an answer; what it still brings is
-    ///     dropped.
-    ///   - storeDeadline: so long the store may take to be read or written, in ms. Then ``storeError`` says so. It is read again
-    ///     behind a wait; what is being written is waited for.
-    ///   - gate: of the area's API; nil: the client's (<doc:Errors>).
+    ///   - area: what the machine keeps up to date, and how it is fetched.
+    ///   - store: where the area is stored, with the cursor held.
+    ///   - client: the connection. Other machines may share it. It has to deliver at least this machine's entities, or the
+    ///     program stops: otherwise the machine would be live and never see an event. Settings without entities mean all that it
+    ///     delivers.
+    ///   - settings: with the server's `retention`, and the area's entities. Their seed is set here.
+    ///   - maximumReloads: how many things are fetched at once.
+    ///   - requestDeadline: the time limit for each request of the area, in ms, including ``LiveArea/fingerChanged(isHeld:)``
+    ///     before it. After it the request is cancelled and counts as one without an answer; its later result is dropped.
+    ///   - storeDeadline: the time limit for reading or writing the store, in ms. After it ``storeError`` reports the delay. A
+    ///     read is tried again after a wait; a running write is awaited.
+    ///   - gate: the gate of the area's API; nil: the client's (<doc:Errors>).
     public init(
         _ area: Area, store: Area.Store, client: LiveClient, settings: UpdateMachine.Settings = .init(),
         maximumReloads: Int = 4, requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000,
@@ -30,11 +30,11 @@ extension LiveMachine {
     }
 }
 
-// A 401 of the area's API.
+// Handles a 401 of the area's API.
 extension LiveMachine {
     func requestToken() {
         let (area, tokens, refused) = (area, tokens, lastAsked)
-        // A number that no effect has: there is one such request at a time.
+        // A number that no effect has: only one such request runs at a time.
         begin(-1) {
             try await LiveTokens.renew(tokens, replacing: refused) { try await area.renewToken() }
             return .token(isValid: true)
@@ -43,7 +43,7 @@ extension LiveMachine {
         }
     }
 
-    /// Notes with which token a request begins, and takes that back when it ends. False: it was given up.
+    /// Stores the token with which a request begins.
     func noteToken(_ number: Int) { askedTokens[number] = tokens?.token }
 
     func isWanted(_ number: Int) -> Bool {
@@ -53,7 +53,7 @@ extension LiveMachine {
 }
 
 extension UpdateMachine.Settings {
-    /// The same with a seed of its own: clients that lose the same server come back at different times.
+    /// The same settings with a random seed, so that clients that lose the same server reconnect at different times.
     func drawn() -> Self {
         var settings = self
         settings.seed = .random(in: 0 ... .max)
@@ -61,23 +61,23 @@ extension UpdateMachine.Settings {
     }
 }
 
-/// Where a machine's events come from: one connection for any number of machines.
+/// The source of a machine's events: one connection for any number of machines.
 package protocol LiveFeed: Sendable {
-    /// A reader of its own.
+    /// Makes a separate reader.
     ///
-    /// - Parameter cursor: everything behind it is to be read. Where the connection cannot go back there without a gap for
-    ///   other readers, the reader gets ``LiveUpdate/resync(_:_:)`` first.
+    /// - Parameter cursor: the reader gets everything after it. If the connection cannot go back there without a gap for other
+    ///   readers, the reader gets ``LiveUpdate/resync(_:_:)`` first.
     func read(from cursor: LiveCursor) -> LiveFeedReader
 
-    /// One page of what came after a cursor; without one, a fresh cursor.
+    /// Returns one page of what came after a cursor; without one, a fresh cursor.
     ///
     /// - Throws: ``ConnectionEnd`` for what the server would refuse again.
     func sync(since cursor: LiveCursor?) async throws -> SyncAnswer
 
-    /// A person wants to see what is new: the connection is tested, or tried at once.
+    /// A person wants to see what is new: tests the connection, or tries to connect at once.
     func refresh()
 
-    /// Where the connection stands, and each state that follows until its end.
+    /// The current state of the connection, then each later state until its end.
     var states: AsyncStream<ConnectionState> { get }
 }
 
@@ -85,9 +85,9 @@ extension LiveFeed {
     package func refresh() {}
 }
 
-/// One reader of a feed, and where it stands.
+/// One reader of a feed, with its own position.
 package struct LiveFeedReader: Sendable {
-    /// Waits for the next update; nil is the end.
+    /// Waits for the next update; nil means the end.
     package let next: @Sendable () async throws -> LiveUpdate?
 
     package init(next: @escaping @Sendable () async throws -> LiveUpdate?) { self.next = next }
@@ -108,8 +108,8 @@ struct ClientFeed: LiveFeed {
         return LiveFeedReader { try await reader.next() }
     }
 
-    /// Where a stream is open, its own cursor is a fresh finger: whatever comes later comes by this stream, which no other node's
-    /// cursor could promise. Else the server is asked.
+    /// If a stream is open, its cursor is used: all later events arrive by this stream. With a cursor of another node that would
+    /// not be sure. Otherwise the client asks the server.
     func sync(since cursor: LiveCursor?) async throws -> SyncAnswer {
         if cursor == nil, let open = await openCursor { return .page([], at: open, more: false) }
         return try await client.sync(since: cursor)

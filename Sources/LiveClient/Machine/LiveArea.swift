@@ -1,18 +1,19 @@
 import LiveState
 
-/// What a reload of one thing has brought.
+/// The result of a reload of one thing.
 public enum LiveReload<Value: Sendable>: Sendable {
-    /// The thing as it is now.
+    /// The current value of the thing.
     case value(Value)
-    /// No screen needs it: what is known of it was marked stale, or there is nothing to be marked. A store that keeps the thing
-    /// has to keep the mark too (``LiveArea/write(_:in:)``): after the next start the finger is good, and the old value looks new.
+    /// No screen needs it: its known value was marked stale, or there is nothing to mark. A store that contains the thing has to
+    /// store the mark too (``LiveArea/write(_:in:)``): after the next start the cursor held is good, and the old value would
+    /// count as new.
     case unneeded
     /// 404 or 410.
     case gone
     /// 403.
     case notOurs
-    /// It could not be reloaded, three times or for good: what is known of it is old, and a store that keeps it keeps that mark too.
-    /// It is asked for again when somebody looks (``LiveMachine/check(_:)``), at each start, and by backoff.
+    /// It could not be reloaded, after three attempts or for good. The known value is old, and a store that contains it stores
+    /// that mark too. It is requested again when a person opens it (``LiveMachine/check(_:)``), at each start, and by backoff.
     case knownStale(RequestFailure)
 
     var outcome: Reloaded {
@@ -27,152 +28,153 @@ public enum LiveReload<Value: Sendable>: Sendable {
 
 /// What a commit changes in the app's state.
 public enum LiveChange<Snapshot: Sendable, Value: Sendable>: Sendable {
-    /// The snapshot takes the place of everything.
+    /// The snapshot replaces everything.
     case snapshot(Snapshot)
-    /// These things have changed, in the order in which the events came.
+    /// These things have changed, in the order of their events.
     case things([(thing: Thing, reload: LiveReload<Value>)])
 }
 
-/// When it was said that a thing that is shown now had changed.
+/// The time of the event that reported a change of a thing that is shown now.
 public struct LiveTime: Equatable, Sendable {
     /// Which thing.
     public let thing: Thing
-    /// Of the oldest event that is shown now, in milliseconds of Unix time.
+    /// The timestamp of the oldest event that is shown now, in milliseconds of Unix time.
     public let ts: Milliseconds
 }
 
 /// An area of an app's state, as a ``LiveMachine`` needs it: how it is fetched, stored and shown.
 ///
-/// Requests throw ``RequestError`` (<doc:Errors>); a request whose task is cancelled, because its deadline is over or nobody waits
-/// for it any more, should end soon, and what it still brings is passed over.
+/// Requests throw ``RequestError`` (<doc:Errors>). A request's task is cancelled when its deadline is over or no caller waits for
+/// it any more. It should then end soon, and its later result is ignored.
 public protocol LiveArea: Sendable {
-    /// Where it is kept, with the finger.
+    /// The store of the area and of the cursor held.
     associatedtype Store: LiveStore
-    /// The whole area, as the app's API gives it.
+    /// The whole area, as the app's API returns it.
     associatedtype Snapshot: Sendable
-    /// One thing of it.
+    /// One thing of the area.
     associatedtype Value: Sendable
 
-    /// A name of its own in the store.
+    /// Its unique name in the store.
     var name: String { get }
 
-    /// Reads what was stored, and shows it. Called before anything else; what it throws is as if there were nothing, so that a
-    /// snapshot takes its place. Not so a ``StoreError`` that may pass (``StoreError/mayPass``): then it is called again behind a
-    /// wait. So it is where it took longer than the machine's `storeDeadline`: its task is cancelled, and it shows nothing.
+    /// Reads what was stored, and shows it. It is called before anything else. If it throws, the machine acts as if nothing were
+    /// stored, and a snapshot replaces it. The exception is a ``StoreError`` that may pass (``StoreError/mayPass``): then it is
+    /// called again after a wait. The same applies if it exceeds the machine's `storeDeadline`: its task is cancelled, and must
+    /// show nothing.
     func restore(from store: Store) async throws
 
-    /// What keeps the lists of its screens over a restart, such as a ``ListKeeper``; nil: nothing does.
+    /// Stores the lists of the area's screens for the next start, such as a ``ListKeeper``; nil: lists are not stored.
     var lists: (any ListKeeping)? { get }
 
-    /// What shows things of the area, such as ``LiveScreens``: the machine's sign covers it. Nil: the machine's state is all.
+    /// Shows things of the area, such as ``LiveScreens``; the machine's sign then includes it. Nil: only the machine counts.
     var onScreen: (any ShownThings)? { get }
 
-    /// The machine got a finger (what is fetched from now on stays as the server has it, by events), or lost the one it had (what
-    /// is known may be old). In order, each awaited before the snapshot and the reloads that follow it; a finger that takes the
-    /// place of another is a loss and then a finger. At first there is none. Do not wait for the machine in it. While it does not
-    /// return, snapshot and reloads are not asked for, and fail at their deadline.
+    /// The machine got a cursor (events keep what is fetched from now on up to date), or lost the one it had (the known state may
+    /// be old). Calls come in order, and each is awaited before the snapshot and the reloads that follow it. If one cursor
+    /// replaces another, that is a loss and then a new cursor. At first there is none. Do not wait for the machine in it. Until
+    /// it returns, snapshot and reloads are not requested, and fail at their deadline.
     ///
     /// With ``LiveScreens``: `await screens.setFinger(isHeld)`.
     func fingerChanged(isHeld: Bool) async
 
-    /// Fetches everything. Called when a fresh finger has come: it must not give what was fetched or cached before.
+    /// Fetches everything. Called with a fresh cursor: it must not return what was fetched or cached before.
     func snapshot() async throws -> Snapshot
 
-    /// Fetches one thing, or says that nobody needs it.
+    /// Fetches one thing, or reports that no screen needs it.
     ///
     /// - Parameter types: what happened to it, in order.
     func reload(_ thing: Thing, types: [String]) async throws -> LiveReload<Value>
 
-    /// Writes a change, in the transaction that moves the finger. For ``LiveReload/unneeded`` delete the stored value, or mark
-    /// it as old: what is stored behind a good finger is believed at the next start.
+    /// Writes a change, in the transaction that stores the new cursor. For ``LiveReload/unneeded`` delete the stored value, or
+    /// mark it as old: at the next start, a good cursor makes the stored values count as current.
     func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws
 
     /// Shows a change that was stored.
     func show(_ change: LiveChange<Snapshot, Value>) async
 
-    /// What these events brought is shown now, right behind ``show(_:)``: for `RefreshCounts` (<doc:Counting>).
+    /// Reports which events are shown now, directly after ``show(_:)``: for `RefreshCounts` (<doc:Counting>).
     func shown(_ times: [LiveTime]) async
 
-    /// Gets another token: the API has refused the last one. Only for an API with tokens of its own: by default the client's function
-    /// is asked (``TokenQuestion``). It throws ``LiveClientError/unauthorized`` where nobody is signed in; after any other error it is
-    /// called again behind a wait, in the foreground and with a network.
+    /// Gets another token, because the API has refused the last one. Needed only for an API with its own tokens; by default the
+    /// client's function is called (``TokenQuestion``). It throws ``LiveClientError/unauthorized`` if no user is signed in. After
+    /// any other error it is called again after a wait, in the foreground and with a network.
     func renewToken() async throws
 }
 
 extension LiveArea {
-    /// Nothing keeps lists.
+    /// The default: lists are not stored.
     public var lists: (any ListKeeping)? { nil }
-    /// Nothing else shows things of the area.
+    /// The default: nothing else shows things of the area.
     public var onScreen: (any ShownThings)? { nil }
-    /// Nothing was stored that could be shown.
+    /// The default: nothing is stored that could be shown.
     public func restore(from store: Store) async throws {}
-    /// Nothing in the area depends on the finger.
+    /// The default: nothing in the area depends on the cursor held.
     public func fingerChanged(isHeld: Bool) async {}
-    /// The area's values are not stored.
+    /// The default: the area's values are not stored.
     public func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws {}
-    /// Nothing is counted.
+    /// The default: nothing is counted.
     public func shown(_ times: [LiveTime]) async {}
-    /// The API takes the client's tokens: its function is asked for another one.
+    /// The default: the API accepts the client's tokens, so the client's function is asked for another one.
     public func renewToken() async throws { throw UsesClientTokens() }
 }
 
-/// What keeps the lists of a machine's screens over a restart: ``ListKeeper`` does. The machine calls it, in this order.
+/// Stores the lists of a machine's screens for the next start, as ``ListKeeper`` does. The machine calls them in this order.
 public protocol ListKeeping: Sendable {
-    /// Reads what was kept. Where that was with another finger than this, the stored state's, it is shown as old at once.
+    /// Reads the stored lists. Lists with another cursor than this, the stored state's, are shown as old at once.
     ///
-    /// - Throws: where it cannot be read now. Then all of the store is read again behind a wait, and nothing of it overwritten.
+    /// - Throws: if they cannot be read now. Then the whole store is read again after a wait, and nothing in it is overwritten.
     func load(finger: String?) async throws
 
-    /// Shows what was read: as good as the finger it was kept with, if that is held now; else as old.
+    /// Shows the lists that were read. They count as current if the cursor they were stored with is held now; otherwise as old.
     func restore() async
 
-    /// What a commit of the machine keeps of the lists. Called before each, when what it changes has been reloaded; nil: nothing is to
-    /// be kept with it.
+    /// Prepares what a commit of the machine stores of the lists. Called before each commit, after its changes have been
+    /// reloaded; nil: there is nothing to store with it.
     ///
-    /// - Returns: writes the lists, in the commit's transaction (of the type ``LiveStore/Transaction``), with the finger that it stores.
+    /// - Returns: writes the lists in the commit's transaction (of the type ``LiveStore/Transaction``), with its cursor.
     func prepareCommit() async -> (@Sendable (_ finger: String?, _ transaction: Any) throws -> Void)?
 
-    /// The commit that was prepared is done, or nothing of it is stored.
+    /// The prepared commit is done, or nothing of it is stored.
     func commitEnded(isDone: Bool)
 
-    /// The store has the state as of another finger, or (nil) of none.
+    /// The stored state now belongs to another cursor, or (nil) to none.
     func fingerMoved(to finger: String?)
 
-    /// Keeps now what would be kept soon: the process may end without another word.
+    /// Stores now what would be stored soon: the process may end without notice.
     func keep()
 
-    /// Keeps nothing any more.
+    /// Stores nothing any more.
     func close()
 }
 
 extension ListKeeping {
-    /// Nothing is kept with a commit.
+    /// The default: nothing is stored with a commit.
     public func prepareCommit() async -> (@Sendable (_ finger: String?, _ transaction: Any) throws -> Void)? { nil }
-    /// Nothing was.
+    /// The default: does nothing.
     public func commitEnded(isDone: Bool) {}
 }
 
-/// Whether what screens show is as the server has it: what a machine's sign covers besides the machine itself.
+/// Whether the screens show the server's state: what a machine's sign includes besides the machine itself.
 public struct ScreenCompleteness: Equatable, Sendable {
-    /// All lists and details on the screens are.
+    /// Whether all lists and details on the screens show the server's state.
     public var isComplete = true
-    /// Some of it could not be fetched.
+    /// Whether a part of it could not be fetched.
     public var hasFailed = false
-    /// Some of it is being fetched.
+    /// Whether a part of it is being fetched.
     public var isLoading = false
 
-    /// All of it is as the server has it.
+    /// Makes the value for screens that show the server's state.
     public init() {}
 }
 
-/// What shows things of a machine: ``LiveScreens`` are. The machine follows it (``LiveArea/onScreen``).
+/// Shows things of a machine, as ``LiveScreens`` do. The machine follows it (``LiveArea/onScreen``).
 public protocol ShownThings: Sendable {
-    /// How it is now.
+    /// The current completeness.
     var lastCompleteness: ScreenCompleteness { get async }
 
-    /// The same, and each that follows; for one reader, the machine.
+    /// The current completeness, then each later one; for one reader, the machine.
     var completeness: AsyncStream<ScreenCompleteness> { get async }
 
-    /// Somebody pulls the screen: what waits to be tried again is tried now.
+    /// A person asks for a refresh: tries now what waits for another attempt.
     func retryNow() async
 }

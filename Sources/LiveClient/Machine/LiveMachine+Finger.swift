@@ -1,15 +1,15 @@
 import LiveState
 import Locks
 
-/// What the area is told of the finger: in order, and before anything that is asked with it. Views would not do: whoever reads
-/// them slowly misses that one finger took the place of another.
+/// Reports to the area whether a cursor is held: in order, and before any request with that cursor. A stream of views would not
+/// be enough: a slow reader would miss that one cursor replaced another.
 extension LiveMachine {
-    /// Notes what an input has done to the finger.
+    /// Notes how an input changed the cursor held.
     func noteFinger(_ effects: [UpdateMachine.Effect], _ state: UpdateMachine.State) {
         for effect in effects {
             switch effect {
             case .requestFinger: noteFinger(isHeld: false)
-            // A fresh one has come. What was asked with the one before is not as this one says.
+            // A fresh cursor has arrived. Results of requests under the cursor before do not belong to it.
             case .requestSnapshot:
                 noteFinger(isHeld: false)
                 noteFinger(isHeld: true)
@@ -27,13 +27,13 @@ extension LiveMachine {
         guard isHeld != isFingerHeld else { return }
         isFingerHeld = isHeld
         fingerNews.append(.held(isHeld))
-        // It alternates: of what was not told yet, a pair in front of another changes nothing.
+        // Held and lost alternate: of the news not reported yet, a pair before another news item changes nothing.
         let held = fingerNews.indices.filter { fingerNews[$0] != .restore }
         if held.count > 2 { for index in [held[1], held[0]] { fingerNews.remove(at: index) } }
         reportFinger()
     }
 
-    /// The store was read: its lists are shown, as good as the finger that is held then.
+    /// The store was read: shows its lists, as current or old according to the cursor held at that moment.
     func restoreLists() {
         guard area.lists != nil else { return }
         fingerNews.append(.restore)
@@ -64,7 +64,7 @@ extension LiveMachine {
     }
 }
 
-/// That an area is being told something. Whoever has to wait for its end can be cancelled: an app's function may never return.
+/// A running report to an area. A task that waits for its end can be cancelled, because an app's function may never return.
 final class Telling: Sendable {
     private struct State {
         var isOver = false
@@ -74,9 +74,9 @@ final class Telling: Sendable {
 
     private let state = Lock(State())
 
-    /// Waits until all is told.
+    /// Waits until all news is reported.
     ///
-    /// - Throws: `CancellationError`, at once, where the task is cancelled.
+    /// - Throws: `CancellationError`, at once, if the task is cancelled.
     func wait() async throws {
         let number = state.withLock { state in
             state.lastWaiting += 1
@@ -96,7 +96,7 @@ final class Telling: Sendable {
         try Task.checkCancellation()
     }
 
-    /// All is told.
+    /// All news is reported.
     func end() {
         let waiting = state.withLock { state in
             defer { state = State(isOver: true) }
@@ -106,9 +106,9 @@ final class Telling: Sendable {
     }
 }
 
-/// What an area is told, in order.
+/// The news for an area, in order.
 enum FingerNews: Equatable {
     case held(Bool)
-    /// Show what was kept of lists.
+    /// Show the stored lists.
     case restore
 }

@@ -1,16 +1,16 @@
 import LiveState
 
-/// A machine's reader of the stream. It outlives a loss, and goes on where it was.
+/// A machine's reader of the stream. It outlives a loss, and resumes at its last position.
 struct Following {
     let reader: Int
     let task: Task<Void, Never>
-    /// What the machine calls it; nil: the stream was lost, and the machine has not come back to it.
+    /// The machine's number for it; nil: the stream was lost, and the machine does not follow it again yet.
     var number: Int?
-    /// The newest cursor that it brought.
+    /// The newest cursor that it received.
     var cursor: LiveCursor
-    /// A resync came without a cursor, for this reason: the next cursor is the fresh one.
+    /// The reason of a resync that came without a cursor. The next cursor is then the fresh one.
     var owedResync: LiveResync?
-    /// The reader, while it waits for the machine to come back.
+    /// The reader, while it waits for the machine to follow it again.
     var waiting: CheckedContinuation<Void, Never>?
 }
 
@@ -44,11 +44,11 @@ extension LiveMachine {
         following = nil
     }
 
-    /// Hands in an update. False: this reader is no longer wanted.
+    /// Handles an update. False: this reader is no longer wanted.
     private func receive(_ update: LiveUpdate, _ reader: Int) async -> Bool {
         guard following?.reader == reader else { return false }
         if following?.number == nil {
-            // Attempts that fail are the connection's; the machine comes back with a stream that is open.
+            // The connection handles attempts that fail. The machine follows again when a stream is open.
             if case .disconnected = update { return true }
             await comeBack()
         }
@@ -78,7 +78,7 @@ extension LiveMachine {
         return following?.reader == reader
     }
 
-    /// Waits until the machine follows this reader again, or lets it go. Whoever waits for a stream that is open now is told.
+    /// Waits until the machine follows this reader again, or releases it. A waiting machine tries again now.
     private func comeBack() async {
         if case .pollFailed = view.state { handle(.refresh) }
         guard let known = following, known.number == nil else { return }

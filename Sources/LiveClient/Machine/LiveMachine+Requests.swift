@@ -1,8 +1,8 @@
 import LiveState
 
-/// What the machine asks of the store, of the server and of the app's API.
+/// The requests of the machine to the store, to the server and to the app's API.
 extension LiveMachine {
-    /// Begins a request; its answer comes back as an input, or as nothing after ``cancel(_:)``.
+    /// Begins a request. Its answer becomes an input, or nothing after ``cancel(_:)``.
     func begin(
         _ number: Int, _ work: @escaping @Sendable () async throws -> UpdateMachine.Input,
         failed: @escaping @Sendable (RequestFailure) -> UpdateMachine.Input
@@ -33,8 +33,8 @@ extension LiveMachine {
         snapshot = nil
     }
 
-    /// Reads the store, until it can be read: what cannot be read now is not overwritten as if it were not there. Nothing else is
-    /// asked meanwhile: no effect has this number.
+    /// Reads the store, and tries until it succeeds: what cannot be read now must not be overwritten as if it were missing. No
+    /// other request runs meanwhile: no effect has this number.
     func load() {
         let (area, store, deadline) = (area, store, storeDeadline)
         requests[0] = Task { [weak self] in
@@ -48,7 +48,7 @@ extension LiveMachine {
                     } catch let error as StoreError where error.mayPass {
                         throw error
                     } catch {
-                        // What the app cannot read of its own it cannot use.
+                        // The app cannot use what it cannot read of its own.
                         return nil
                     }
                     try await area.lists?.load(finger: stored?.finger)
@@ -72,7 +72,7 @@ extension LiveMachine {
         guard requests.removeValue(forKey: 0) != nil else { return }
         note(error)
         handle(.loadFailed)
-        // Without the lists: nobody knows how old they are.
+        // Without the cursor, because it is unknown how old the lists are.
         if view.state != .notLoaded { restoreLists() }
     }
 
@@ -125,7 +125,7 @@ extension LiveMachine {
 
     // MARK: Reloads
 
-    /// Begins those whose turn it is.
+    /// Begins the reloads whose turn it is.
     func beginReloads() {
         while runningReloads.count < maximumReloads, !waitingReloads.isEmpty {
             let (number, thing, types) = waitingReloads.removeFirst()
@@ -154,7 +154,7 @@ extension LiveMachine {
         }
     }
 
-    /// Screens pass the gate when they fetch, and wait as long as they have to: nothing of theirs waits here too.
+    /// Screens pass the gate themselves when they fetch, and wait as long as necessary. Their reloads do not wait here too.
     private func goesByScreens(_ entity: String) { byScreens.insert(entity) }
 
     private func ended(_ number: Int, _ thing: Thing, _ reload: LiveReload<Area.Value>) {
@@ -198,14 +198,14 @@ extension LiveMachine {
             change = .snapshot(snapshot)
             self.snapshot = nil
         } else if !changes.isEmpty {
-            // What an earlier commit has taken already is stored.
+            // Reloads that an earlier commit has included are stored already.
             for change in changes {
                 let stale = metadata.knownStale?.first { $0.thing == change.thing && change.outcome == .knownStale }
                 taken[change.thing] = stale.map { .knownStale($0.failure) } ?? reloads.removeValue(forKey: change.thing)
             }
             change = .things(changes.compactMap { wanted in taken[wanted.thing].map { (wanted.thing, $0) } })
         }
-        // What no screen needed is not shown, and what could not be reloaded is as old as before.
+        // A thing that no screen needed is not shown, and one that could not be reloaded is as old as before.
         let times = changes.compactMap { change -> LiveTime? in
             switch taken[change.thing] {
             case .unneeded?, .knownStale?: nil
@@ -219,7 +219,7 @@ extension LiveMachine {
             guard (try? await Task.sleep(for: .milliseconds(deadline.limited()))) != nil else { return }
             await self?.commitIsLate(number)
         }
-        // It is not cancelled, and not begun again when it is late: what has begun may be stored, and is stored whole.
+        // It is not cancelled, and not repeated when it is late: a commit that has begun may be stored, and is stored whole.
         Task { [weak self] in
             defer { alarm.cancel() }
             let lists = isInMemory ? nil : await area.lists?.prepareCommit()
@@ -249,7 +249,7 @@ extension LiveMachine {
         note(StoreError.noAnswer)
     }
 
-    /// What an app's part of the commit has thrown is no error of the store.
+    /// An error that the app's part of the commit throws is not an error of the store.
     private func storeHasAnswered(_ error: (any Error)?) {
         committing = nil
         note(error as? StoreError)
@@ -261,7 +261,7 @@ extension LiveMachine {
         publish()
     }
 
-    /// The values are needed for the next attempt, unless newer ones have come.
+    /// The next attempt needs the values, unless newer ones have arrived.
     private func notCommitted(
         _ number: Int, _ values: [Thing: LiveReload<Area.Value>], _ taken: Area.Snapshot?, _ generation: Int,
         _ error: any Error
@@ -273,7 +273,7 @@ extension LiveMachine {
 }
 
 extension Thing {
-    /// What a gate calls it.
+    /// The gate's name for it.
     var subject: String { "\(entity)/\(id)" }
 }
 

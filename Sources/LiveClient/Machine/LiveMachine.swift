@@ -1,25 +1,25 @@
 import LiveState
 
-/// Keeps an area of an app's state as the server has it: carries out what ``UpdateMachine`` decides.
+/// Keeps an area of an app's state equal to the server's: it carries out what ``UpdateMachine`` decides.
 ///
 ///     let machine = LiveMachine(area, store: store, client: client)
 ///     await machine.start()
 ///     for await view in await machine.views { sign.show(view.sign) }
 ///
-/// Any number of machines share one ``LiveClient``; each has its own finger and its own area of the store. It ends with
-/// ``stop()``. Where its client ends for good it asks for nothing more, and ``UpdateMachine/View/end`` says why.
+/// Any number of machines share one ``LiveClient``; each holds its own cursor and has its own area of the store. A machine ends
+/// with ``stop()``. If its client ends for good, it makes no more requests, and ``UpdateMachine/View/end`` gives the reason.
 public actor LiveMachine<Area: LiveArea> {
     let area: Area
     let store: Area.Store
     let feed: any LiveFeed
-    /// Of the app's API, which other machines, screens and actions ask too.
+    /// The gate of the app's API, which other machines, screens and actions use too.
     let gate: LiveGate
-    /// Of the client; nil: the area's API gets its tokens by itself.
+    /// The client's tokens; nil: the area's API gets its tokens by itself.
     let tokens: LiveTokens?
-    /// The client's token when a request began that is under way, by its number; and that of what ended last.
+    /// The client's token at the start of each running request, by its number; and the token of the request that ended last.
     var askedTokens: [Int: String] = [:]
     var lastAsked: String?
-    /// Entities whose things are reloaded by screens, which have the gate and a deadline of their own.
+    /// Entities whose things are reloaded by screens, which pass the gate and have a deadline themselves.
     var byScreens: Set<String> = []
     private let clock = AppClock()
     private var machine: UpdateMachine
@@ -28,48 +28,49 @@ public actor LiveMachine<Area: LiveArea> {
     private var wakeTask: Task<Void, Never>?
     /// Watches whether the connection has ended for good.
     private var connectionTask: Task<Void, Never>?
-    /// Watches whether what screens show is as the server has it.
+    /// Watches whether the screens show the server's state.
     private var screensTask: Task<Void, Never>?
 
-    /// Requests under way, by their number.
+    /// Running requests, by their number.
     var requests: [Int: Task<Void, Never>] = [:]
     /// Reloads that wait for their turn.
     var waitingReloads: [(number: Int, thing: Thing, types: [String])] = []
     var runningReloads: Set<Int> = []
     let maximumReloads: Int
-    /// How long the app's functions and the store may take.
+    /// The time limits for the app's functions and for the store.
     let requestDeadline: Milliseconds
     let storeDeadline: Milliseconds
-    /// What is wrong with the store; nil: nothing. ``views`` repeat the last view when it changes.
+    /// The error of the store; nil if there is none. ``views`` repeat the last view when it changes.
     ///
-    /// Where it cannot be read, or not in time (``StoreError/noAnswer``), nothing is loaded yet, and it is read again behind a
-    /// wait. Where it does not write in time, what is known goes no further: the machine waits for what is being written, and
-    /// does not write it twice. Where it refused what was written, that is tried again behind a wait. After three failures in a row
-    /// state goes on in memory (``UpdateMachine/View/isInMemory``): it is shown, and not written, until a snapshot tries the store
-    /// again. ``StoreError/corrupt(setAside:)`` stays until the store that has begun anew has taken a commit.
+    /// If the store cannot be read, or not in time (``StoreError/noAnswer``), nothing is loaded yet, and it is read again after a
+    /// wait. If a write is late, the known state goes no further: the machine waits for the running write, and does not write
+    /// twice. If the store refused a write, the machine tries again after a wait. After three failures in a row the state
+    /// continues in memory (``UpdateMachine/View/isInMemory``): it is shown, and not written, until a snapshot tries the store
+    /// again. ``StoreError/corrupt(setAside:)`` remains until the recreated store has accepted a commit.
     public internal(set) var storeError: StoreError?
-    /// The commit that the store has not answered.
+    /// The commit that the store has not answered yet.
     var committing: Int?
-    /// What came and is in no commit yet.
+    /// What has arrived and is in no commit yet.
     var snapshot: Area.Snapshot?
     var reloads: [Thing: LiveReload<Area.Value>] = [:]
-    /// Counts how often reloads were dropped: what a commit took before is not put back.
+    /// Counts how often reloads were dropped, so that a failed commit does not put dropped ones back.
     var reloadGeneration = 0
 
-    /// The finger that the area's lists were told of last.
+    /// The cursor that was last reported to the area's lists.
     private var listFinger: String?
-    /// Whether the area is told, or about to be told, that there is a finger; what it was not told yet, in order; and what tells.
+    /// Whether a cursor is held, as reported or about to be reported to the area; the news not reported yet; and the running
+    /// report.
     var isFingerHeld = false
     var fingerNews: [FingerNews] = []
     var fingerTelling: Telling?
 
     var following: Following?
-    /// Counts readers: what one still brings after another was begun is passed over.
+    /// Counts readers. What an older reader still receives after a new one has begun is ignored.
     var lastReader = 0
 
-    /// Those who wait for what a refresh has asked for.
+    /// The callers that wait for the result of a refresh.
     private var refreshes: [CheckedContinuation<Void, Never>] = []
-    /// Counts what has happened.
+    /// Counts the inputs.
     private var inputs = 0
     private var followers: [Int: AsyncStream<UpdateMachine.View>.Continuation] = [:]
     private var lastFollower = 0
@@ -95,7 +96,7 @@ public actor LiveMachine<Area: LiveArea> {
     /// What is known, and how far it can be trusted.
     public var view: UpdateMachine.View { machine.view }
 
-    /// ``view``, and each that follows. A follower that does not read misses the older ones, never the last.
+    /// The current ``view``, then each later one. A follower that does not read loses the older ones, never the last.
     public var views: AsyncStream<UpdateMachine.View> {
         let (stream, continuation) = AsyncStream<UpdateMachine.View>.makeStream(bufferingPolicy: .bufferingNewest(1))
         guard !isStopped else {
@@ -117,7 +118,7 @@ public actor LiveMachine<Area: LiveArea> {
         screensTask?.cancel()
     }
 
-    /// Reads the store, and goes on from there. Called once.
+    /// Reads the store, and continues from there. Call it once.
     public func start() {
         guard !isStarted, !isStopped else { return }
         isStarted = true
@@ -135,36 +136,36 @@ public actor LiveMachine<Area: LiveArea> {
         handle(.shown(isComplete: shown.isComplete, hasFailed: shown.hasFailed))
     }
 
-    /// Whether what a refresh has asked for is there, on the screens too; false: it cannot be had now; nil: it is on its way.
+    /// Whether a refresh has all its results, on the screens too. False: they cannot be fetched now. Nil: they are being fetched.
     private func refreshEnded() async -> Bool? {
         if isStopped || view.refreshEnded == false { return false }
         guard view.state == .live, let shown = await area.onScreen?.lastCompleteness else { return view.refreshEnded }
         if shown.isComplete { return view.refreshEnded }
-        // The machine has all of its own, and a screen cannot have what it shows.
+        // The machine has all of its own, but a screen cannot fetch what it shows.
         return shown.hasFailed && !shown.isLoading ? false : nil
     }
 
-    /// The app is out of sight.
+    /// The app is in the background.
     public func enterBackground() {
         handle(.background)
         area.lists?.keep()
     }
 
-    /// The app is in sight again.
+    /// The app is in the foreground again.
     public func enterForeground() { handle(.foreground) }
 
-    /// Whether there is a network, as the system says.
+    /// Reports whether the system has a network.
     public func pathChanged(isSatisfied: Bool) {
         if isSatisfied { gate.networkIsBack() }
         handle(.network(isSatisfied: isSatisfied))
     }
 
-    /// Somebody has signed in, or out.
+    /// Reports that a user has signed in, or out.
     public func tokenChanged(isValid: Bool) { handle(.token(isValid: isValid)) }
 
-    /// Somebody pulls the screen: tests the connection, and fetches everything again, or what failed at once.
+    /// A person asks for a refresh: tests the connection, and fetches everything again, or at once what failed.
     ///
-    /// - Returns: when all of it is there (true), or cannot be had now: ``views`` say why.
+    /// - Returns: true when everything is fetched; false when it cannot be fetched now. ``views`` show why.
     @discardableResult
     public func refresh() async -> Bool {
         guard isStarted, !isStopped else { return false }
@@ -175,7 +176,7 @@ public actor LiveMachine<Area: LiveArea> {
         while true {
             let before = inputs
             if let isThere = await refreshEnded() { return isThere }
-            // Something has happened meanwhile, or will.
+            // Check again if an input arrived meanwhile; otherwise wait for one.
             if before == inputs && !isStopped { await withCheckedContinuation { refreshes.append($0) } }
         }
     }
@@ -185,10 +186,10 @@ public actor LiveMachine<Area: LiveArea> {
         refreshes = []
     }
 
-    /// Somebody looks at a thing: where it could not be reloaded (``LiveReload/knownStale(_:)``), it is asked for now.
+    /// A person opens a thing: if it could not be reloaded (``LiveReload/knownStale(_:)``), it is requested now.
     public func check(_ thing: Thing) { handle(.check(thing: thing)) }
 
-    /// Ends it. What is under way is cancelled; a commit that has begun is finished.
+    /// Ends the machine. Running requests are cancelled; a commit that has begun is finished.
     public func stop() {
         isStopped = true
         wakeTask?.cancel()
@@ -207,7 +208,7 @@ public actor LiveMachine<Area: LiveArea> {
 
     var now: Milliseconds { clock.now }
 
-    /// Hands in what has happened, and does what the machine says.
+    /// Passes an input to the machine, and carries out its effects.
     func handle(_ input: UpdateMachine.Input) {
         guard !isStopped else { return }
         let effects = machine.handle(input, at: clock.now)
