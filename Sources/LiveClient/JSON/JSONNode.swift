@@ -1,28 +1,29 @@
-/// A value of a JSON document that a server sent, read strictly and whole (RFC 8259).
+/// A value of a JSON document that a server sent, parsed strictly and completely (RFC 8259).
 ///
-/// What goes with the gateway's own reader goes here: doubled members are no member, names are compared by their bytes, and numbers
-/// keep their text. It is written in Swift alone, for platforms where that reader's library is not.
+/// It follows the same rules as the gateway's own reader: duplicate members count as missing, names are compared by their bytes,
+/// and numbers keep their text. It is written only in Swift, for platforms without that reader's library.
 package struct JSONNode: Sendable {
-    /// What the value is, with what is in it.
+    /// The kind of the value, with its content.
     package enum Content: Sendable {
         case null
         case bool(Bool)
-        /// An integer of at most 64 bits, where the number is one and is not negative.
+        /// An integer of at most 64 bits, if the number is an integer and not negative.
         case number(UInt64?)
-        /// Nil: with half a surrogate pair, which UTF-8 has no bytes for.
+        /// Nil: the text contains half a surrogate pair, which cannot be written in UTF-8.
         case string(String?)
         case array([JSONNode])
-        /// In their order; a name is nil as a string is.
+        /// In order. A name is nil in the same case as a string.
         case object([(name: String?, value: JSONNode)])
     }
 
     package let content: Content
-    /// The value's bytes as they stand in the document.
+    /// The value's bytes, exactly as in the document.
     package let source: ArraySlice<UInt8>
 
     init(_ content: Content, source: ArraySlice<UInt8>) { (self.content, self.source) = (content, source) }
 
-    /// Reads `bytes`, which are the document and nothing else; nil for what is no JSON, too long, or nested over `maximumDepth`.
+    /// Parses `bytes`, which are the document and nothing else; nil if they are not JSON, too long, or nested beyond
+    /// `maximumDepth`.
     package init?(_ bytes: [UInt8], maximumBytes: Int, maximumDepth: Int = 16) {
         guard bytes.count <= maximumBytes else { return nil }
         var parser = JSONParser(bytes, maximumDepth: maximumDepth)
@@ -40,26 +41,26 @@ package struct JSONNode: Sendable {
     /// The values of an array, in order; nil for other kinds.
     package var elements: [JSONNode]? { if case .array(let elements) = content { elements } else { nil } }
 
-    /// The members of an object, in order, doubled ones too; nil for other kinds.
+    /// The members of an object, in order, with duplicates; nil for other kinds.
     package var members: [(name: String?, value: JSONNode)]? {
         if case .object(let members) = content { members } else { nil }
     }
 
-    /// Whether a member of that name is there, be it twice.
+    /// Whether there is a member of that name, even a duplicate one.
     package func has(_ name: String) -> Bool { !named(name).isEmpty }
 
-    /// The member of that name; nil where it is absent or doubled, or this is no object.
+    /// The member of that name; nil if it is missing or duplicate, or if this is not an object.
     package func member(_ name: String) -> JSONNode? {
         let found = named(name)
         return found.count == 1 ? found[0] : nil
     }
 
-    /// Swift's strings are equal where their characters are; names are where their bytes are.
+    /// Compares bytes, because Swift's strings are equal where their characters are, and names where their bytes are.
     private func named(_ name: String) -> [JSONNode] {
         (members ?? []).compactMap { $0.name?.utf8.elementsEqual(name.utf8) == true ? $0.value : nil }
     }
 
-    /// The text of a member; nil where it is absent, doubled or of another kind.
+    /// The text of a member; nil if it is missing, duplicate or of another kind.
     package func text(_ name: String) -> String? { member(name)?.string }
 
     /// A member that is an integer of at least 0.
@@ -69,9 +70,9 @@ package struct JSONNode: Sendable {
     }
 }
 
-/// JSON that is sent.
+/// Writes the JSON that the client sends.
 package enum JSONWriting {
-    /// Appends a string, quotes included; escaped is what RFC 8259 §7 demands and nothing else.
+    /// Appends a string with its quotes. It escapes what RFC 8259 §7 demands and nothing else.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

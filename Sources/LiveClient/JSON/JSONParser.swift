@@ -1,4 +1,4 @@
-/// Reads a JSON document, byte by byte: messages of a server are a few hundred bytes long.
+/// Parses a JSON document byte by byte, because messages of a server are a few hundred bytes long.
 struct JSONParser {
     private let bytes: [UInt8]
     private let maximumDepth: Int
@@ -9,13 +9,13 @@ struct JSONParser {
         self.maximumDepth = maximumDepth
     }
 
-    /// The document; nil for what is none.
+    /// The document; nil if it is invalid.
     mutating func document() -> JSONNode? {
         guard let root = value(depth: 0), next == nil else { return nil }
         return root
     }
 
-    /// The byte at hand behind blanks; nil: the end.
+    /// The next byte after blanks; nil means the end.
     private var next: UInt8? {
         mutating get {
             while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
@@ -87,7 +87,7 @@ struct JSONParser {
         return position - start
     }
 
-    /// RFC 8259 §6: no zero before other digits, and digits behind a point and an exponent.
+    /// RFC 8259 §6: no zero before other digits, and digits after a point and an exponent.
     private mutating func number() -> JSONNode.Content? {
         let start = position
         if here == UInt8(ascii: "-") { position += 1 }
@@ -112,7 +112,7 @@ struct JSONParser {
 
     // MARK: Strings
 
-    /// Nil: no string. Within: nil for one with half a surrogate pair.
+    /// The outer nil means that it is not a string. The inner nil means a string with half a surrogate pair.
     private mutating func string() -> String?? {
         position += 1
         var text: [UInt8] = []
@@ -121,7 +121,7 @@ struct JSONParser {
             position += 1
             switch byte {
             case UInt8(ascii: "\""):
-                // What is not UTF-8 comes out as other bytes.
+                // Invalid UTF-8 decodes to other bytes.
                 let string = String(decoding: text, as: UTF8.self)
                 guard string.utf8.elementsEqual(text) else { return nil }
                 return .some(isWhole ? string : nil)
@@ -135,7 +135,7 @@ struct JSONParser {
         return nil
     }
 
-    /// What an escape stands for: a scalar, or half a surrogate pair. Nil: it is none.
+    /// The value of an escape: a scalar, or half a surrogate pair. Nil: the escape is invalid.
     private mutating func escape() -> UInt32? {
         guard let letter = here else { return nil }
         position += 1
@@ -155,7 +155,7 @@ struct JSONParser {
         position += 2
         guard let low = fourDigits() else { return nil }
         guard (0xDC00..<0xE000).contains(low) else {
-            // A half of its own, and whatever follows it.
+            // An unpaired half; what follows is parsed separately.
             position = behind
             return unit
         }

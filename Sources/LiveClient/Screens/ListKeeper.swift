@@ -1,39 +1,39 @@
 import LiveState
 import Locks
 
-/// Keeps the lists of ``LiveScreens`` beside the state of their machine, so that the next start shows them at once.
+/// Stores the lists of ``LiveScreens`` together with the state of their machine, so that the next start shows them at once.
 ///
 ///     let lists = ListKeeper(screens, in: try await SQLiteListStore(store, encode: encode, decode: decode), area: "incidents")
 ///
-/// Give it to the machine as ``LiveArea/lists``. Each commit of the machine keeps the lists too, in its transaction where they are in
-/// the same ``SQLiteStore``: state, finger and lists are those of before or of after it, whenever the process ends. What changes
-/// between two commits, such as by a page, is kept soon afterwards, with the same finger. Only lists whose finger is that of the
-/// stored state are as good as that at the next start; all others are old, and loaded again from the end that is looked at. At
-/// most 500 items of each are kept.
+/// Set it as ``LiveArea/lists`` of the machine's area. Each commit of the machine stores the lists too, in its transaction if
+/// they are in the same ``SQLiteStore``. Then state, cursor and lists belong together, whenever the process ends. What changes
+/// between two commits, for example by a page, is stored soon afterwards, with the same cursor. At the next start, only lists
+/// with the cursor of the stored state are as good as that state. All others are old, and are loaded again from the end that is
+/// visible. At most 500 items of each list are stored.
 public final class ListKeeper<API: ScreensAPI>: ListKeeping {
     private struct State {
-        /// What was read, and no screen has got yet.
+        /// The lists that were read, until the screens receive them.
         var found: [StoredList<API.Value>]?
-        /// What was read was given to the screens: from now on they know what is to be kept.
+        /// Whether the screens have received the lists: from now on they know what to store.
         var isRestored = false
         var isClosed = false
-        /// The lists have changed since they were kept, and not only the finger.
+        /// Whether the lists have changed since they were stored, and not only the cursor.
         var isDirty = true
         var finger: String?
-        /// Commits of the machine that were prepared and have not ended: nothing else is written meanwhile.
+        /// The number of prepared commits that have not ended. Nothing else is written meanwhile.
         var commits = 0
-        /// The finger that the last of them has kept the lists with; nil: none has.
+        /// The cursor with which the last of them has stored the lists; nil: none has.
         var committed: String??
         var timer: Task<Void, Never>?
-        /// The writing before: one at a time, so that no finger stands beside lists whose writing has failed.
+        /// The previous write. Only one runs at a time, so that no cursor is stored with lists whose write has failed.
         var writing: Task<Void, Never>?
-        /// That writing has not begun: it takes what is known then.
+        /// Whether the next write has not begun: it will store the state of that moment.
         var isWritingNext = false
     }
 
-    /// Lists that have changed are kept so much later: pages and events come in groups.
+    /// The delay before changed lists are stored, because pages and events come in groups.
     static var pause: Duration { .seconds(1) }
-    /// So long the store may take to be read; then nothing is shown of it.
+    /// The time limit for reading the store. After it nothing stored is shown.
     private static var readDeadline: Milliseconds { 5_000 }
 
     private let screens: LiveScreens<API>
@@ -41,16 +41,16 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
     private let area: String
     private let state = Lock(State())
 
-    /// - Parameter area: the machine's (``LiveArea/name``), under which they are kept.
+    /// - Parameter area: the machine's area (``LiveArea/name``), under which the lists are stored.
     public init(_ screens: LiveScreens<API>, in store: any ListStore<API.Value>, area: String) {
         (self.screens, self.store, self.area) = (screens, store, area)
     }
 
     deinit { state.withLock { $0.timer?.cancel() } }
 
-    /// Reads what was kept. What cannot be read at all, or not in time, is not shown.
+    /// Reads the stored lists. What cannot be read at all, or not in time, is not shown.
     ///
-    /// - Throws: a ``StoreError`` that may pass: what is kept would be overwritten as if it were not there.
+    /// - Throws: a ``StoreError`` that may pass: otherwise the stored lists would be overwritten as if they were missing.
     public func load(finger: String?) async throws {
         let (store, area) = (store, area)
         let found: StoredLists<API.Value>?
@@ -66,10 +66,10 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
         if found.finger == nil || found.finger != finger { await give() }
     }
 
-    /// Shows what was read.
+    /// Shows the lists that were read.
     public func restore() async {
         await give()
-        // Before the first writing, which takes all lists, whatever has changed.
+        // Before the first write, which stores all lists, whether they have changed or not.
         await screens.onListChange { [weak self] in self?.changed() }
         state.withLock { $0.isRestored = true }
         keepLater()
@@ -83,7 +83,7 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
         if let found { await screens.restore(found) }
     }
 
-    /// The store has the state as of another finger.
+    /// The stored state now belongs to another cursor.
     public func fingerMoved(to finger: String?) {
         let isKept = state.withLock { state in
             state.finger = finger
@@ -92,7 +92,7 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
         if !isKept { keepLater() }
     }
 
-    /// What a commit of the machine keeps of the lists.
+    /// Prepares what a commit of the machine stores of the lists.
     public func prepareCommit() async -> (@Sendable (_ finger: String?, _ transaction: Any) throws -> Void)? {
         let (isReady, writing) = state.withLock { state in
             let isReady = state.isRestored && !state.isClosed && store.isInMachineStore
@@ -100,7 +100,7 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
             return (isReady, state.writing)
         }
         guard isReady else { return nil }
-        // What it takes of the lists is newer than what is being written.
+        // The commit stores newer lists than the running write, so it waits for that.
         await writing?.value
         let isDirty = state.withLock { state in
             defer { state.isDirty = false }
@@ -117,7 +117,7 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
         }
     }
 
-    /// A commit that was prepared is done, or nothing of it is stored.
+    /// A prepared commit is done, or nothing of it is stored.
     public func commitEnded(isDone: Bool) {
         let mustKeep = state.withLock { state in
             state.commits -= 1
@@ -143,7 +143,7 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
         }
     }
 
-    /// Keeps them now. What the store does not take is kept with what changes next.
+    /// Stores the lists now. What the store does not accept is stored with the next change.
     public func keep() {
         state.withLock { state in
             guard state.isRestored, !state.isClosed, !state.isWritingNext else { return }
@@ -155,11 +155,11 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
         }
     }
 
-    /// The finger is read before the lists: they may know more than it says, never less.
+    /// Reads the cursor before the lists: they may contain newer data than the cursor covers, never older.
     private func write() async {
         let (finger, isDirty, isClosed) = state.withLock { state -> (String?, Bool, Bool) in
             state.isWritingNext = false
-            // A commit that is under way keeps them, and what changes meanwhile is kept behind it.
+            // A running commit stores them, and what changes meanwhile is stored after it.
             guard state.commits == 0 else { return (state.finger, false, true) }
             defer { state.isDirty = false }
             return (state.finger, state.isDirty, state.isClosed)
@@ -173,7 +173,7 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
         }
     }
 
-    /// Keeps nothing any more.
+    /// Stores nothing any more.
     public func close() {
         state.withLock { state in
             state.isClosed = true

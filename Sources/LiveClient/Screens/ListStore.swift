@@ -1,19 +1,19 @@
 import LiveState
 
-/// What is kept of a list over a restart.
+/// What is stored of a list for the next start.
 public struct StoredList<Value: Sendable>: Sendable {
-    /// An item: what it is, and where it stands.
+    /// An item, with its position in the list.
     public struct Item: Sendable {
         /// The thing's id.
         public var id: String
-        /// Where it stands in the list.
+        /// Its position in the list.
         public var key: ListKey
-        /// The last that is known; nil: nothing.
+        /// The last known value; nil if there is none.
         public var value: Value?
-        /// It has changed since it was fetched.
+        /// Whether it has changed since it was fetched.
         public var isOld: Bool
 
-        /// An item that is kept.
+        /// Makes a stored item.
         public init(id: String, key: ListKey, value: Value?, isOld: Bool) {
             (self.id, self.key, self.value, self.isOld) = (id, key, value, isOld)
         }
@@ -23,71 +23,71 @@ public struct StoredList<Value: Sendable>: Sendable {
     public var name: String
     /// The entity of its things.
     public var entity: String
-    /// Where nothing is missing, or was missing.
+    /// The intervals in which nothing is missing, or was missing.
     public var intervals: [ListInterval]
-    /// What stands there, in its order.
+    /// The items in these intervals, in order.
     public var items: [Item]
 
-    /// A list that is kept.
+    /// Makes a stored list.
     public init(name: String, entity: String, intervals: [ListInterval], items: [Item]) {
         (self.name, self.entity, self.intervals, self.items) = (name, entity, intervals, items)
     }
 }
 
-/// The lists of an area, and the finger that they were kept with; nil: none, so they are old.
+/// The lists of an area, and the cursor with which they were stored. Nil: there is none, so they are old.
 public struct StoredLists<Value: Sendable>: Sendable {
-    /// Of the state that they belong to.
+    /// The cursor of the state that they belong to.
     public var finger: String?
     /// One for each name.
     public var lists: [StoredList<Value>]
 
-    /// Lists with their finger.
+    /// Makes lists with their cursor.
     public init(finger: String?, lists: [StoredList<Value>]) { (self.finger, self.lists) = (finger, lists) }
 }
 
-/// Where lists are kept. Whoever writes another: `commit` does all of it or nothing.
+/// Stores lists. In an implementation of your own, `commit` writes all of it or nothing.
 public protocol ListStore<Value>: Sendable {
-    /// What things are to the app.
+    /// The app's type of a thing.
     associatedtype Value: Sendable
 
-    /// What was kept last of an area; nil: nothing ever was.
+    /// Returns what was last stored for an area; nil if there never was anything.
     func loadLists(area: String) async throws -> StoredLists<Value>?
 
-    /// Keeps the finger of the area's lists, and in the same transaction the lists, in place of all that were there; without lists
-    /// those stay.
+    /// Stores the cursor of the area's lists, and in the same transaction the lists, which replace all stored ones. If `lists` is
+    /// nil, the stored ones remain.
     func commit(area: String, finger: String?, lists: [StoredList<Value>]?) async throws
 
     /// Whether lists can be written in a transaction of the machine's store.
     var isInMachineStore: Bool { get }
 
-    /// The same as ``commit(area:finger:lists:)`` in a transaction of the machine's store, with the state: `transaction` is that
-    /// store's `Transaction`. False: it is another store's, and ``commit(area:finger:lists:)`` is called later.
+    /// Does the same as ``commit(area:finger:lists:)`` in a transaction of the machine's store, with the state: `transaction` is
+    /// that store's `Transaction`. False: it belongs to another store, and ``commit(area:finger:lists:)`` is called later.
     func write(area: String, finger: String?, lists: [StoredList<Value>]?, in transaction: Any) throws -> Bool
 }
 
 extension ListStore {
-    /// Lists are kept elsewhere than the state.
+    /// The default: lists are not in the machine's store.
     public var isInMachineStore: Bool { false }
 
-    /// Lists are kept elsewhere than the state.
+    /// The default: lists are not in the machine's store.
     public func write(area: String, finger: String?, lists: [StoredList<Value>]?, in transaction: Any) throws -> Bool {
         false
     }
 }
 
-/// Keeps lists in a ``SQLiteStore``, beside the state of their machine.
+/// Stores lists in a ``SQLiteStore``, together with the state of their machine.
 public final class SQLiteListStore<Value: Sendable>: ListStore {
     private let store: SQLiteStore
     private let encode: @Sendable (Value) throws -> [UInt8]
     private let decode: @Sendable ([UInt8]) throws -> Value
 
-    /// Makes the tables where they are missing.
+    /// Creates the tables if they are missing.
     ///
     /// - Parameters:
-    ///   - encode: a value as bytes, such as JSON.
-    ///   - decode: the value of such bytes. What it throws leaves the lists of the area unread: they are fetched.
-    ///   - deadline: so long making the tables may take, in ms. It throws ``StoreError/noAnswer`` then; making them again does no
-    ///     harm.
+    ///   - encode: turns a value into bytes, such as JSON.
+    ///   - decode: turns such bytes into the value. If it throws, the lists of the area are not restored but fetched.
+    ///   - deadline: the time limit for creating the tables, in ms. After it this throws ``StoreError/noAnswer``; a second
+    ///     attempt does no harm.
     public init(
         _ store: SQLiteStore, deadline: Milliseconds = 10_000, encode: @escaping @Sendable (Value) throws -> [UInt8],
         decode: @escaping @Sendable ([UInt8]) throws -> Value
@@ -99,7 +99,7 @@ public final class SQLiteListStore<Value: Sendable>: ListStore {
     }
 
     private static func makeTables(_ transaction: StoreTransaction) throws {
-        // The columns of a key come first: SQLite 3.40's `integrity_check` says of such a table otherwise that it holds NULL.
+        // The columns of a key come first: otherwise SQLite 3.40's `integrity_check` reports NULL values in such a table.
         for table in [
             "live_list_areas (area TEXT PRIMARY KEY, finger TEXT)",
             "live_lists (area TEXT, name TEXT, entity TEXT NOT NULL, PRIMARY KEY (area, name))",
@@ -115,7 +115,7 @@ public final class SQLiteListStore<Value: Sendable>: ListStore {
         ] { try transaction.execute("CREATE TABLE IF NOT EXISTS \(table) STRICT, WITHOUT ROWID") }
     }
 
-    /// What was kept last of an area. It throws a ``StoreError``, or what `decode` throws.
+    /// Returns what was last stored for an area. It throws a ``StoreError``, or what `decode` throws.
     public func loadLists(area: String) async throws -> StoredLists<Value>? {
         let decode = decode
         return try await store.transaction { transaction in
@@ -164,16 +164,16 @@ public final class SQLiteListStore<Value: Sendable>: ListStore {
         }
     }
 
-    /// Keeps all of it, or throws and keeps what was there.
+    /// Stores all of it, or throws and leaves the stored lists unchanged.
     public func commit(area: String, finger: String?, lists: [StoredList<Value>]?) async throws {
         let encode = encode
         try await store.transaction { try Self.write(area, finger, lists, $0, encode) }
     }
 
-    /// They stand in the same file.
+    /// The lists are in the same file.
     public var isInMachineStore: Bool { true }
 
-    /// Keeps it in a transaction of the same ``SQLiteStore``; false for one of another store.
+    /// Writes the lists in a transaction of the same ``SQLiteStore``; false for one of another store.
     public func write(area: String, finger: String?, lists: [StoredList<Value>]?, in transaction: Any) throws -> Bool {
         guard let transaction = transaction as? StoreTransaction, transaction.store == ObjectIdentifier(store) else {
             return false
@@ -226,7 +226,7 @@ public final class SQLiteListStore<Value: Sendable>: ListStore {
 }
 
 extension ListEnd {
-    /// What it is, the rank and the text.
+    /// The kind of the end, its rank and its text.
     fileprivate var stored: [StoreValue] {
         switch self {
         case .beginning: [.text("beginning"), .integer(0), .text("")]

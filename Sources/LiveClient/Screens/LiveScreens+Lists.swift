@@ -2,15 +2,15 @@ import LiveState
 
 // Lists, and their pages.
 extension LiveScreens {
-    /// Makes a list, which knows what it knows also while no screen shows it; or takes the one of this name up again, with what it
-    /// knows, for another reader, whose predecessor's states end. When nobody reads its states any more it is hidden.
+    /// Makes a list, which keeps its data while no screen shows it. If a list of this name exists, it goes on with its data for
+    /// the new reader, and the states of the old reader end. When there is no reader of its states any more, it is hidden.
     ///
     /// - Parameters:
-    ///   - name: the list's and its screen's; not empty.
-    ///   - entity: of its things. A list of this name and another entity is forgotten.
-    ///   - takesNew: whether things that are created belong there.
-    ///   - key: where a value stands; nil: it does not belong to this list.
-    /// - Returns: its states, for one reader, the newest of those that were not read.
+    ///   - name: the name of the list and its screen; not empty.
+    ///   - entity: the entity of its things. An existing list of this name and another entity is removed.
+    ///   - takesNew: whether new things belong in the list.
+    ///   - key: the position of a value; nil: it does not belong to this list.
+    /// - Returns: its states, for one reader. If the reader is slow, it gets only the newest.
     public func makeList(
         _ name: String, of entity: String, takesNew: Bool = true, key: @escaping @Sendable (Value) -> ListKey?
     ) -> AsyncStream<ListState<Value>> {
@@ -41,15 +41,15 @@ extension LiveScreens {
         return states
     }
 
-    /// The reader has gone: nobody is shown what the list would fetch.
+    /// The reader has ended, so no person sees what the list would fetch.
     private func leave(_ name: String, _ number: Int) {
         guard lists[name]?.number == number else { return }
         lists[name]?.isRead = false
         hide(name)
     }
 
-    /// A screen shows a list from there on, and has use for so many items. A name without a list, or a list whose states nobody
-    /// reads, does nothing.
+    /// Shows a list on a screen, from an end on, with as many items as the screen needs. It does nothing for a name without a
+    /// list, or for a list whose states have no reader.
     public func show(_ name: String, from: ListEnd, _ direction: ListDirection, count: Int) {
         guard lists[name]?.isRead == true else { return }
         lists[name]?.isShown = true
@@ -58,14 +58,14 @@ extension LiveScreens {
         give(name, .show(from: from, direction: direction, count: count))
     }
 
-    /// What of a list a person can see now, by their ids: for a screen that loads more than it shows. Nil: as many items as it has use
-    /// for. It decides ``isShowing(_:)`` and ``sawLive(_:within:)``, and nothing else.
+    /// Sets the ids of the items in a list that a person can see now, for a screen that loads more than it shows. Nil: as many
+    /// items as the screen needs. It affects only ``isShowing(_:)`` and ``sawLive(_:within:)``.
     public func setVisible(_ ids: [String]?, in list: String) {
         lists[list]?.visible = ids
         if lists[list]?.isShown == true { publish(list) }
     }
 
-    /// Ends a list, and forgets what it knew.
+    /// Ends a list, and drops its data.
     public func removeList(_ name: String) {
         hide(name)
         waits.removeValue(forKey: name)?.cancel()
@@ -83,12 +83,12 @@ extension LiveScreens {
             thing.entity == list.entity && !list.machine.has(thing.id)
         }
         give(name, .hide)
-        // A new thing that it waited for is given up.
+        // A new thing that it waited for is no longer fetched.
         if isPending { makeStale(name) }
     }
 
-    /// An event that comes while a list is hidden is not fetched: the list knows less then, and says so. A list that is shown
-    /// waits for what it should perhaps have.
+    /// An event that arrives while a list is hidden is not fetched: the list becomes stale, and its state shows it. A list that
+    /// is shown waits for a thing that may belong to it.
     func noteEvent(_ name: String, _ thing: Thing, _ types: [String]) {
         listChanged?()
         give(name, .changed(id: thing.id))
@@ -103,7 +103,7 @@ extension LiveScreens {
         if fetch && !isThere { makeStale(name) }
     }
 
-    /// Whether a list on a screen should perhaps have the thing, which is being fetched.
+    /// Whether a list on a screen may have to contain the thing, which is being fetched.
     func isAwaited(_ thing: Thing) -> Bool {
         lists.values.contains { list in
             list.entity == thing.entity && list.isShown && list.awaited[Exact(thing.id)] != nil
@@ -111,7 +111,8 @@ extension LiveScreens {
         }
     }
 
-    /// Too many things are being fetched. What a list misses comes by its page; one that is on its way sees to it itself.
+    /// Too many things are being fetched. The list gets what it misses by its page. A page that is being loaded handles it
+    /// itself.
     func noteRefusal(_ thing: Thing) {
         for (name, list) in lists where list.entity == thing.entity && list.awaited[Exact(thing.id)] != nil {
             if !list.machine.has(thing.id), !list.machine.isLoading { makeStale(name) }
@@ -132,7 +133,7 @@ extension LiveScreens {
             case .giveUpPage:
                 if let request = lists[name]?.request { requests.removeValue(forKey: request)?.cancel() }
             case .reload(let ids):
-                // Each as if its event came now, behind the page. One that cannot be fetched stands in no page yet.
+                // Each as if its event came now, after the page. One that cannot be fetched is in no page yet.
                 for id in ids {
                     if lists[name]?.machine.has(id) == false { lists[name]?.awaited[Exact(id)] = false }
                     ask(.refresh(thing: Thing(entity: lists[name]?.entity ?? "", id: id)))
@@ -189,7 +190,7 @@ extension LiveScreens {
             learn(page, things, found.items.map(\.value), isWhole: found.isWhole)
             let items = found.items.map { ListItem(id: $0.id, key: $0.key) }
             give(name, .pageLoaded(number: number, items: items, isLast: found.isLast))
-            // What found no room among the fetches has come.
+            // Things that the fetch queue had refused have arrived.
             if let list = lists[name] { lists[name]?.awaited = list.awaited.filter { !list.machine.has($0.key.text) } }
             forgetValues()
             for thing in things { publishDetails(of: thing) }

@@ -2,13 +2,14 @@ import LiveState
 
 // What the next start may show of the lists.
 extension LiveScreens {
-    /// So many items of a list are kept, from the end that was looked at.
+    /// How many items of a list are stored, from the end that was visible.
     private static var maximumKept: Int { 500 }
 
-    /// Called when a list is another one than before: what ``toStore()`` gives is too. For the one who keeps them.
+    /// Sets the function to call when a list has changed, and with it the result of ``toStore()``. For the code that stores
+    /// lists.
     func onListChange(_ changed: @escaping @Sendable () -> Void) { listChanged = changed }
 
-    /// What is known of the lists, and whether nothing is missing in it. Of those that are not made, what is as good as it was.
+    /// The known state of the lists, and whether a cursor is held. For lists not made yet: the stored data that is still current.
     func toStore() -> (isFingerHeld: Bool, lists: [StoredList<Value>]) {
         let made = lists.map { toStore($0.key, $0.value) }
         let others = stored.values.filter { !$0.isOld }.map(\.list)
@@ -35,8 +36,8 @@ extension LiveScreens {
             name: name, entity: list.entity, intervals: known.complete, items: items)
     }
 
-    /// Shows what an earlier run has kept: as the finger says, if one is held; else as old. A list that is not made yet gets it
-    /// when it is.
+    /// Shows what an earlier run has stored: as current if a cursor is held, otherwise as old. A list that does not exist yet
+    /// gets it when it is made.
     func restore(_ kept: [StoredList<Value>]) {
         guard !isClosed else { return }
         for list in kept {
@@ -46,8 +47,8 @@ extension LiveScreens {
         }
     }
 
-    /// Keeps the values of a list that was kept. One that was old already is none for a thing that is known; where a screen shows
-    /// its thing, that is fetched.
+    /// Keeps the values of a stored list. A value that was old already does not replace one of a known thing. If a screen shows
+    /// that thing, it is fetched.
     private func learn(_ list: StoredList<Value>) {
         lastPage += 1
         ask(.asked(page: lastPage))
@@ -66,19 +67,19 @@ extension LiveScreens {
         for (thing, _) in taken { publishDetails(of: thing) }
     }
 
-    /// Gives a list what was kept of it, and before or behind that the finger.
+    /// Gives a list its stored data, and before or after that the state of the cursor.
     func recall(_ name: String) {
         guard let kept = stored.removeValue(forKey: name), kept.list.entity == lists[name]?.entity else {
             if isFingerHeld { give(name, .finger(isHeld: true)) }
             return
         }
         let items = kept.list.items.map { ListItem(id: $0.id, key: $0.key) }
-        // Without a finger what is stored is old, and stays so.
+        // Without a cursor, the stored data is old, and remains old.
         give(name, .finger(isHeld: isFingerHeld && !kept.isOld))
         give(name, .stored(intervals: kept.list.intervals, items: items))
         give(name, .finger(isHeld: isFingerHeld))
         guard isFingerHeld, !kept.isOld, let list = lists[name] else { return }
-        // A page from before the finger may have brought more. It is old there, and no page follows.
+        // A page from before the cursor may have brought more things. They are old there, and no page follows.
         for item in list.machine.view.items {
             let thing = Thing(entity: list.entity, id: item.id)
             guard queue.knowledge(of: thing) != .known else { continue }
@@ -86,7 +87,7 @@ extension LiveScreens {
         }
     }
 
-    /// Of lists that are not made yet nobody notes what happens to their things; nil: to all.
+    /// Marks stored lists that are not made yet as old, because nothing tracks the changes of their things; nil: all of them.
     func forgetStored(of entity: String?) {
         for (name, kept) in stored where !kept.isOld && (entity == nil || kept.list.entity == entity) {
             stored[name]?.isOld = true
@@ -94,7 +95,7 @@ extension LiveScreens {
         }
     }
 
-    /// Keeps the values of an answer that are not older than what is known.
+    /// Keeps the values of an answer that are not older than the known ones.
     func learn(_ page: Int, _ things: [Thing], _ found: [Value], isWhole: Bool = false) {
         var accepted: Set<Thing> = []
         for case .accept(_, let taken) in ask(.answered(page: page, things: things, isWhole: isWhole)) {

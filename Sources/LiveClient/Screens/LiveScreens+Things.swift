@@ -2,7 +2,7 @@ import LiveState
 
 // Things by id, and the queue of their fetches.
 extension LiveScreens {
-    /// Shows the details of a thing on the screen of that name, until ``hide(_:)`` or until nobody reads the states any more.
+    /// Shows the details of a thing on the screen of that name, until ``hide(_:)`` or until its states have no reader any more.
     public func showDetails(_ screen: String, of thing: Thing) -> AsyncStream<DetailsState<Value>> {
         hide(screen)
         let (states, continuation) = AsyncStream.makeStream(
@@ -24,23 +24,23 @@ extension LiveScreens {
         return states
     }
 
-    /// Fetches a thing again: a person asked for it.
+    /// Fetches a thing again, because a person asked for it.
     public func refresh(_ thing: Thing) {
         gate.refresh()
         ask(.refresh(thing: thing))
     }
 
-    /// A reader has gone. It may come late, when the same screen shows the same thing again to another one.
+    /// A reader has ended. The call may be late, when the same screen already shows the same thing to another reader.
     func hide(_ screen: String, _ number: Int) {
         if details[screen]?.number == number { hide(screen) }
     }
 
-    /// Says to the queue what the screens show.
+    /// Reports to the queue what the screens show.
     func follow() {
         ask(.show(things: relevance.details, listed: relevance.listed, takesNew: relevance.takesNew))
     }
 
-    /// - Parameter found: what the fetch found that is handed over.
+    /// - Parameter found: the result of the fetch that ends with this input.
     @discardableResult func ask(
         _ input: FetchQueue.Input, found: FoundThing<Value>? = nil, of thing: Thing? = nil,
         at time: Milliseconds? = nil
@@ -67,7 +67,7 @@ extension LiveScreens {
         return effects
     }
 
-    /// An answer may have come later than a newer one.
+    /// The answer, or the known value: an answer may arrive later than a newer one.
     private func newest(_ found: FoundThing<Value>?, of thing: Thing?) -> FoundThing<Value>? {
         guard case .value? = found, let thing, let value = wholes[thing] ?? values[thing] else { return found }
         return .value(value)
@@ -106,7 +106,8 @@ extension LiveScreens {
             let failure = RequestFailure(error)
             if failure == .unauthorized { refuseToken(token) }
             ask(.failed(fetch: fetch, failure: failure))
-            // A list that waits for it knows only by its page whether it is there. Once, however often the thing fails.
+            // A list that waits for it learns only from its page whether it contains the thing. Once, even if the thing fails
+            // often.
             for (name, list) in lists where list.entity == thing.entity && list.awaited[Exact(thing.id)] == false {
                 lists[name]?.awaited[Exact(thing.id)] = true
                 if !list.machine.has(thing.id) { makeStale(name) }
@@ -127,7 +128,7 @@ extension LiveScreens {
         publishDetails(of: thing)
     }
 
-    /// Puts a thing where its value says in the lists of its entity, or takes it off them.
+    /// Puts a thing at the position of its value in the lists of its entity, or removes it from them.
     private func place(_ value: Value?, of thing: Thing) {
         for (name, list) in lists where list.entity == thing.entity {
             lists[name]?.awaited[Exact(thing.id)] = nil
@@ -136,9 +137,9 @@ extension LiveScreens {
         }
     }
 
-    /// The app was given this, as the answer to an action: it is shown at once, and what was asked for before does not replace it.
+    /// Shows a value at once that the app got as the answer to an action. Answers to earlier requests do not replace it.
     ///
-    /// - Parameter isWhole: false: it is no more than a list's summary.
+    /// - Parameter isWhole: false if the value is only a list's summary.
     public func put(_ value: Value, for thing: Thing, isWhole: Bool = true) {
         ask(.put(thing: thing, isWhole: isWhole))
         keep(value, of: thing, isWhole: isWhole)
@@ -149,8 +150,8 @@ extension LiveScreens {
     }
 
     /// - Parameters:
-    ///   - isWhole: it is more than a list's summary.
-    ///   - isLate: a newer summary is there.
+    ///   - isWhole: whether the value is more than a list's summary.
+    ///   - isLate: whether there is a newer summary.
     func keep(_ value: Value, of thing: Thing, isWhole: Bool, isLate: Bool = false) {
         if !isLate { values[thing] = value }
         guard isWhole else { return }
@@ -158,7 +159,7 @@ extension LiveScreens {
         noteAnswer(nil, of: thing)
     }
 
-    /// Values are kept as long as their things are remembered, or stand in a list. To be called when what was kept has its place.
+    /// Values are kept while the queue knows their things or a list contains them. Call this when new values are in their lists.
     func forgetValues() {
         guard values.count > max(maximumValues, 2 * settings.fetches.maximumThings) else { return }
         let waiting = stored.values.flatMap { kept in
@@ -170,7 +171,7 @@ extension LiveScreens {
                 || lists.values.contains { $0.entity == thing.entity && $0.machine.has(thing.id) }
         }
         wholes = wholes.filter { values[$0.key] != nil }
-        // As many more pay for the next pass.
+        // The next pass runs when twice as many values are kept.
         maximumValues = 2 * values.count
     }
 
@@ -195,7 +196,7 @@ extension LiveScreens {
         }
     }
 
-    /// Wakes a list, or with an empty name the queue, when it is due.
+    /// Wakes a list when it is due, or with an empty name the queue.
     func wait(_ name: String, until due: Milliseconds?) {
         waits.removeValue(forKey: name)?.cancel()
         // Without a token nothing is due.
@@ -213,9 +214,9 @@ extension LiveScreens {
     }
 }
 
-// Whether what is on the screens is as the server has it, for the machine's sign.
+// Whether the screens show the server's state, for the machine's sign.
 extension LiveScreens: ShownThings {
-    /// Whether all lists and details on the screens are as the server has them, and each change of that; for one reader, the machine
+    /// Whether all lists and details on the screens show the server's state, and each change of that; for one reader, the machine
     /// (``LiveArea/onScreen``).
     public var completeness: AsyncStream<ScreenCompleteness> {
         let (stream, continuation) = AsyncStream.makeStream(

@@ -1,40 +1,41 @@
 import LiveState
 
-// The token of the app's API: a 401 has another one fetched, once; the next 401 stops all that screens ask for, and says so.
+// The token of the app's API: after a 401 another one is fetched, once. The next 401 stops all requests of the screens.
 extension LiveScreens {
-    /// What is known of the token.
+    /// The state of the token.
     enum TokenState: Equatable {
-        /// `isRenewed`: it came after a 401, and nothing has succeeded since.
+        /// `isRenewed`: it was fetched after a 401, and no request has succeeded since.
         case usable(isRenewed: Bool)
-        /// Another one is being fetched, or waited for.
+        /// Another token is being fetched, or is awaited.
         case awaited
-        /// Neither a token nor the one after it was taken.
+        /// The API accepted neither the token nor the next one.
         case refused
     }
 
-    /// The token that counts when something is asked for.
+    /// The token that is current when a request begins.
     struct AskedToken: Sendable {
-        /// How many there had been.
+        /// How many tokens there have been.
         let count: Int
-        /// Of the client.
+        /// The client's token.
         let text: String?
     }
 
     var askedToken: AskedToken { AskedToken(count: tokens, text: clientTokens?.token) }
 
-    /// Neither the API's token nor the one after it was taken, or nobody is signed in: nothing is asked until ``tokenChanged()``.
+    /// The API accepted neither the token nor the next one, or no user is signed in. Nothing is requested until
+    /// ``tokenChanged()``.
     public var isUnauthorized: Bool { token == .refused }
 
-    /// Somebody has signed in, or there is another token: what waits for one is asked for at once.
+    /// A user has signed in, or there is another token: waiting requests are made at once.
     public func tokenChanged() { useToken(isRenewed: false) }
 
-    /// Whether there is a token that may be good.
+    /// Whether there is a token that may be valid.
     var mayAsk: Bool { if case .usable = token { true } else { false } }
 
-    /// A request was answered with something else than 401.
+    /// The answer to a request was not 401.
     func noteToken(_ asked: AskedToken) { if asked.count == tokens, mayAsk { token = .usable(isRenewed: false) } }
 
-    /// A request was answered with 401. What was asked with an earlier token says nothing of this one.
+    /// The answer to a request was 401. A request with an earlier token shows nothing about the current one.
     func refuseToken(_ asked: AskedToken) {
         guard asked.count == tokens, case .usable(let isRenewed) = token, !isClosed else { return }
         if isRenewed { stopAsking() } else { renewToken(asked.text) }
@@ -61,7 +62,7 @@ extension LiveScreens {
         case nil: useToken(isRenewed: true)
         case .unauthorized?: stopAsking()
         case .rejected?, .unreadable?, .retry?:
-            // Nobody knows whether somebody is signed in.
+            // It is unknown whether a user is signed in.
             let wait = tokenRetry.wait()
             requests["token"] = Task { [weak self, sleep] in
                 guard (try? await sleep(wait)) != nil else { return }
@@ -76,11 +77,11 @@ extension LiveScreens {
         tokens += 1
         token = .usable(isRenewed: isRenewed)
         if !isRenewed { tokenRetry.reset() }
-        // All that failed for the old one is due.
+        // All requests that failed because of the old token are due.
         retryNow()
     }
 
-    /// What waits to be tried again is tried now.
+    /// Tries now what waits for another attempt.
     public func retryNow() {
         for name in lists.keys.sorted() { give(name, .wake, at: .max) }
         ask(.wake, at: .max)

@@ -1,32 +1,32 @@
 import LiveState
 
-/// The lists and details that the screens of an app show of one machine's things, fetched through one queue.
+/// The lists and details of one machine's things that the screens of an app show, fetched through one queue.
 ///
 ///     let screens = LiveScreens(api)
 ///     let states = await screens.makeList("open", of: "incident") { ListKey(rank: -$0.openedAt, text: $0.id) }
 ///     await screens.show("open", from: .beginning, .forward, count: 20)
 ///     for await state in states { render(state.items) }
 ///
-/// A list loads the pages that its screen has use for; a thing is fetched when it changed and a screen needs it, once for
-/// however many changes, and at most four at a time. What nobody waits for any more is cancelled. See <doc:WhatIsShown> and
-/// <doc:PartialKnowledge>.
+/// A list loads the pages that its screen needs. A thing is fetched when it has changed and a screen needs it: once for any
+/// number of changes, and at most four things at a time. A request is cancelled when nothing waits for it any more. See
+/// <doc:WhatIsShown> and <doc:PartialKnowledge>.
 public actor LiveScreens<API: ScreensAPI> {
-    /// What the API gives for a thing.
+    /// The API's type of a thing.
     public typealias Value = API.Value
 
-    /// What is fixed for its life.
+    /// Settings that do not change during its life.
     public struct Settings: Sendable {
-        /// Of each list.
+        /// The settings of each list.
         public var lists = PartialList.Settings()
-        /// Of the queue.
+        /// The settings of the queue.
         public var fetches = FetchQueue.Settings()
-        /// Rules, and what is remembered of screens.
+        /// The rules, and what is remembered of screens.
         public var relevance = Relevance.Settings()
-        /// So long a request of the API may take, in ms. Then it is cancelled and counts as one without an answer; what it still
-        /// brings is dropped.
+        /// The time limit for a request to the API, in ms. After it the request is cancelled and counts as one without an answer;
+        /// its later result is dropped.
         public var requestDeadline: Milliseconds = 60_000
 
-        /// The defaults.
+        /// Makes the default settings.
         public init() {}
     }
 
@@ -34,26 +34,26 @@ public actor LiveScreens<API: ScreensAPI> {
         let entity: String
         var takesNew: Bool
         var key: @Sendable (Value) -> ListKey?
-        /// Where the states go, which reader that is, and whether it is there.
+        /// The stream of states, the number of its reader, and whether there is a reader.
         var states: AsyncStream<ListState<Value>>.Continuation
         var number: Int
         var isRead = true
-        /// How it was shown last.
+        /// The direction in which it was last shown.
         var isBackward = false
-        /// How many items the screen has use for.
+        /// How many items the screen needs.
         var count = 0
-        /// What the app says that a person can see; nil: as many items as the screen has use for.
+        /// The items that a person can see, as set by the app; nil: as many as the screen needs.
         var visible: [String]?
         var machine: PartialList
         var isShown = false
-        /// Things that should perhaps be in it and are fetched by themselves; true: that has failed, so a page was asked for.
+        /// Things that may belong in it and are fetched separately; true: that has failed, so a page was requested.
         var awaited: [Exact: Bool] = [:]
-        /// Why the last page did not come.
+        /// Why the last page could not be loaded.
         var failure: RequestFailure?
-        /// The name of the request that is on its way.
+        /// The name of the running request.
         var request: String?
 
-        /// What a person can see of it, where it is so long.
+        /// The ids of the items that a person can see in this stretch.
         func visibleIDs(of stretch: ListStretch?) -> [String] { visible ?? Array(stretch?.ids.prefix(count) ?? []) }
 
         func interest(_ ids: [String]) -> Interest { .list(entity: entity, ids: ids, takesNew: takesNew) }
@@ -61,7 +61,7 @@ public actor LiveScreens<API: ScreensAPI> {
 
     struct Details {
         let thing: Thing
-        /// Which reader it is.
+        /// The number of the reader.
         let number: Int
         let states: AsyncStream<DetailsState<Value>>.Continuation
         var failure: RequestFailure?
@@ -70,9 +70,9 @@ public actor LiveScreens<API: ScreensAPI> {
 
     let api: API
     let settings: Settings
-    /// Of the API.
+    /// The gate of the API.
     let gate: LiveGate
-    /// Of the client whose tokens the API takes; nil: it has its own.
+    /// The tokens of the client, if the API accepts them; nil: the API has its own.
     let clientTokens: LiveTokens?
     let now: @Sendable () -> Milliseconds
     let sleep: @Sendable (Milliseconds) async throws -> Void
@@ -81,21 +81,21 @@ public actor LiveScreens<API: ScreensAPI> {
     var lists: [String: List] = [:]
     var details: [String: Details] = [:]
     var values: [Thing: Value] = [:]
-    /// Of them those that are more than a list's summary; such a summary may be newer.
+    /// Those of the values that are more than a list's summary. A summary may be newer.
     var wholes: [Thing: Value] = [:]
-    /// When more values are kept than so many, and than twice as many as things are remembered, some go: ``forgetValues()``.
+    /// When there are more values than this, and more than twice the number of things to remember, some go: ``forgetValues()``.
     var maximumValues = 0
-    /// What an earlier run has kept of lists that are not made yet, by name; `isOld`: nobody has noted for them what happened.
+    /// What an earlier run has stored of lists that are not made yet, by name; `isOld`: changes of their things were not noted.
     var stored: [String: (list: StoredList<Value>, isOld: Bool)] = [:]
     var listChanged: (@Sendable () -> Void)?
-    /// Whether all that is shown is as the server has it, as far as a machine follows that (``LiveArea/onScreen``).
+    /// Whether all that is shown is the server's state, as far as a machine follows that (``LiveArea/onScreen``).
     public internal(set) var lastCompleteness = ScreenCompleteness()
     var completenessFollower: AsyncStream<ScreenCompleteness>.Continuation?
-    /// What is on its way, by name. A name that is no more here is of something that was given up.
+    /// The running requests, by name. A name that is missing here belongs to a cancelled request.
     var requests: [String: Task<Void, Never>] = [:]
-    /// What waits to try again, by the name of its list; that of the queue is empty.
+    /// The waits before another attempt, by the name of the list; the name of the queue is empty.
     var waits: [String: Task<Void, Never>] = [:]
-    /// Reloads that are not answered, by number.
+    /// Reloads without an answer yet, by number.
     var replies: [Int: CheckedContinuation<FoundThing<Value>?, any Error>] = [:]
     var lastReload = 0
     var lastPage = 0
@@ -103,16 +103,16 @@ public actor LiveScreens<API: ScreensAPI> {
     var lastShown = 0
     var isFingerHeld = false
     var isClosed = false
-    /// What is known of the API's token, and how many there were.
+    /// The state of the API's token, and how many tokens there were.
     var token = TokenState.usable(isRenewed: false)
     var tokens = 0
     var tokenRetry = Retry(seed: .random(in: 0 ... .max))
 
-    /// Makes screens that show nothing yet. The seeds of the settings are drawn here: clients wait for different times.
+    /// Makes screens that show nothing yet. It sets random seeds in the settings, so that clients wait for different times.
     ///
     /// - Parameters:
-    ///   - gate: of the API; that of the client whose machine asks the same API, ``LiveClient/gate``.
-    ///   - tokens: of that client, ``LiveClient/tokens``; nil: the API gets its tokens by itself.
+    ///   - gate: the gate of the API. Pass ``LiveClient/gate`` if the client's machine uses the same API.
+    ///   - tokens: ``LiveClient/tokens`` of that client; nil: the API gets its tokens by itself.
     public init(_ api: API, settings: Settings = Settings(), gate: LiveGate = LiveGate(), tokens: LiveTokens? = nil) {
         let clock = ContinuousClock()
         let start = clock.now
@@ -144,11 +144,11 @@ public actor LiveScreens<API: ScreensAPI> {
         for task in waits.values { task.cancel() }
     }
 
-    /// Fetches made, merged and avoided, and answers that came too late.
+    /// The numbers of fetches made, merged and avoided, and of answers that came too late.
     public var counts: FetchQueue.View { queue.view }
 
-    /// Whether a person can see the thing now: its details, or its place in the visible part of a list. Of a list that is as many
-    /// items as its screen has use for, from where it was shown, unless ``setVisible(_:in:)`` says it better.
+    /// Whether a person can see the thing now: its details, or its item in the visible part of a list. The visible part is as
+    /// many items as the screen needs, from where it was shown, unless ``setVisible(_:in:)`` is more precise.
     public func isShowing(_ thing: Thing) -> Bool { relevance.isShowing(thing) }
 
     /// Whether a person saw the thing change, live, at most so many milliseconds ago: ``isShowing(_:)`` was true then.
@@ -156,15 +156,15 @@ public actor LiveScreens<API: ScreensAPI> {
         relevance.sawLive(thing, within: within, at: now())
     }
 
-    /// Fetches a changed thing for the screens that need it: what an update machine's area does to reload it.
+    /// Fetches a changed thing for the screens that need it. The area of an update machine reloads things with it.
     ///
-    /// - Parameter types: all that happened to it, in its order.
-    /// - Returns: what was found; nil when no screen needs it, and what is known of it is old now.
-    /// - Throws: `RequestFailure`, after which the machine tries again; `CancellationError` when the task was cancelled, or the
+    /// - Parameter types: all that happened to it, in order.
+    /// - Returns: what was found; nil if no screen needs it: its known value is then old.
+    /// - Throws: `RequestFailure`, after which the machine tries again; `CancellationError` if the task was cancelled, or the
     ///   screens were closed.
     public func reload(_ thing: Thing, types: [String]) async throws -> FoundThing<Value>? {
         guard !isClosed else { throw CancellationError() }
-        // What is fetched for it passes the gate by itself.
+        // Its fetch passes the gate by itself.
         GatedCall.current?.giveBack()
         lastReload += 1
         let number = lastReload
@@ -207,10 +207,11 @@ public actor LiveScreens<API: ScreensAPI> {
         for name in lists.keys { lists[name]?.awaited = [:] }
     }
 
-    /// The machine got a finger, before it asks for its snapshot; or lost it. At first it has none, and all is shown as old.
+    /// The machine got a cursor, before it requests its snapshot; or it lost the cursor. At first there is none, and everything
+    /// is shown as old.
     ///
-    /// Call it in ``LiveArea/fingerChanged(isHeld:)``. True while one is held already is another, fresh one: what was known by the
-    /// one before is old.
+    /// Call it in ``LiveArea/fingerChanged(isHeld:)``. True while a cursor is held already means another, fresh one: what was
+    /// known under the one before is old.
     public func setFinger(_ isHeld: Bool) {
         if isHeld && isFingerHeld { setFinger(false) }
         guard isHeld != isFingerHeld else { return }
@@ -221,13 +222,13 @@ public actor LiveScreens<API: ScreensAPI> {
         for shown in details.values { publishDetails(of: shown.thing) }
     }
 
-    /// Whether the machine is live. At first it is not.
+    /// Sets whether the machine is live. At first it is not.
     public func setLive(_ isLive: Bool) { _ = relevance.handle(.live(isLive: isLive), at: now()) }
 
-    /// Whether a person can see the app. At first one can.
+    /// Sets whether a person can see the app. At first it is visible.
     public func setVisible(_ isVisible: Bool) { _ = relevance.handle(.visible(isVisible: isVisible), at: now()) }
 
-    /// Gives up all that is on its way, and ends all states.
+    /// Cancels all running requests, and ends all states.
     public func close() {
         isClosed = true
         for task in requests.values { task.cancel() }
@@ -239,14 +240,14 @@ public actor LiveScreens<API: ScreensAPI> {
         completenessFollower?.finish()
     }
 
-    /// Ends what a screen shows: a list keeps what it knows, details end. What only this screen waited for is given up.
+    /// Ends what a screen shows: a list keeps its data, details end. Fetches that only this screen waited for are cancelled.
     public func hide(_ screen: String) {
         let shown = details.removeValue(forKey: screen)
         shown?.states.finish()
         _ = relevance.handle(.hide(screen: screen), at: now())
         if lists[screen]?.isShown == true { hideList(screen) }
         follow()
-        // Given up with the details, and a list waits for it still.
+        // The fetch was cancelled with the details, but a list still waits for it.
         if let thing = shown?.thing, isAwaited(thing) { ask(.refresh(thing: thing)) }
     }
 }

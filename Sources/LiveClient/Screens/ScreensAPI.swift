@@ -2,9 +2,10 @@ import LiveState
 
 /// The app's API as screens use it.
 ///
-/// A request that fails throws a ``RequestError`` (<doc:Errors>). What nobody waits for any more is cancelled as a task.
+/// A request that fails throws a ``RequestError`` (<doc:Errors>). The task of a request is cancelled when nothing waits for it
+/// any more.
 public protocol ScreensAPI: Sendable {
-    /// What a thing is to the app: its decoded answer.
+    /// The app's type of a thing: its decoded answer.
     associatedtype Value: Sendable
 
     /// Fetches a thing.
@@ -13,20 +14,21 @@ public protocol ScreensAPI: Sendable {
     /// Fetches a page of the list of that name.
     func page(of list: String, _ request: PageRequest) async throws -> ListPage<Value>
 
-    /// Gets another token: a thing or a page was refused with 401. Only for an API with tokens of its own: by default the function of
-    /// the client whose ``LiveClient/tokens`` the screens have is asked. It throws ``LiveClientError/unauthorized`` where nobody is
-    /// signed in; after any other error it is called again behind a wait. Called once, until something has succeeded.
+    /// Gets another token after a thing or a page was refused with 401. Needed only for an API with its own tokens. By default it
+    /// calls the function of the client whose ``LiveClient/tokens`` the screens have. It throws ``LiveClientError/unauthorized``
+    /// if no user is signed in. After any other error it is called again after a wait. It is called once, until a request has
+    /// succeeded.
     func renewToken() async throws
 }
 
 extension ScreensAPI {
-    /// The API takes the client's tokens. Screens without a client's ask once more for what was refused.
+    /// The default: the API accepts the client's tokens. Screens without a client's tokens repeat the refused request once.
     public func renewToken() async throws { throw UsesClientTokens() }
 }
 
-/// What a fetch found.
+/// The result of a fetch.
 public enum FoundThing<Value: Sendable>: Sendable {
-    /// The thing as it is now.
+    /// The current value of the thing.
     case value(Value)
     /// 404 or 410.
     case gone
@@ -45,16 +47,16 @@ public enum FoundThing<Value: Sendable>: Sendable {
     }
 }
 
-/// Why there is no value of a thing, though it was asked for.
+/// Why a thing that was requested has no value.
 public enum ThingAbsence: String, Codable, Sendable {
-    /// 404 or 410: there is no such thing, or none any more.
+    /// 404 or 410: the thing does not exist, or not any more.
     case gone
-    /// 403: it is not this person's.
+    /// 403: the thing does not belong to this person.
     case notOurs
 }
 
 extension FoundThing {
-    /// Nil: it is there.
+    /// Nil: the thing exists.
     var absence: ThingAbsence? {
         switch self {
         case .value: nil
@@ -65,7 +67,7 @@ extension FoundThing {
 }
 
 extension LiveReload {
-    /// What ``LiveScreens/reload(_:types:)`` found, for the machine that asked: nil is that no screen needs it.
+    /// Turns the result of ``LiveScreens/reload(_:types:)`` into one for the machine; nil means that no screen needs it.
     public init(_ found: FoundThing<Value>?) {
         switch found {
         case .value(let value)?: self = .value(value)
@@ -78,16 +80,16 @@ extension LiveReload {
 
 /// Items of a list, in any order.
 public struct ListPage<Value: Sendable>: Sendable {
-    /// An item: what it is, and where it stands.
+    /// An item, with its position in the list.
     public struct Item: Sendable {
         /// The thing's id.
         public var id: String
-        /// Where it stands in the list.
+        /// Its position in the list.
         public var key: ListKey
-        /// What it is.
+        /// Its value.
         public var value: Value
 
-        /// An item of a page.
+        /// Makes an item of a page.
         public init(id: String, key: ListKey, value: Value) {
             self.id = id
             self.key = key
@@ -95,14 +97,15 @@ public struct ListPage<Value: Sendable>: Sendable {
         }
     }
 
-    /// At most as many as were asked for.
+    /// At most as many as the request asked for.
     public var items: [Item]
-    /// Nothing stands behind them, in the direction of the request.
+    /// True: no more items follow in the direction of the request.
     public var isLast: Bool
-    /// Its values are all that ``ScreensAPI/reload(_:)`` would give. Otherwise they are summaries, and details are fetched.
+    /// Whether its values are as complete as those of ``ScreensAPI/reload(_:)``. Otherwise they are summaries, and details are
+    /// fetched.
     public var isWhole: Bool
 
-    /// A page. One that is empty and not the last counts as failed.
+    /// Makes a page. An empty page that is not the last counts as failed.
     public init(items: [Item], isLast: Bool, isWhole: Bool = false) {
         self.items = items
         self.isLast = isLast
@@ -112,35 +115,35 @@ public struct ListPage<Value: Sendable>: Sendable {
 
 /// What a list shows.
 public struct ListState<Value: Sendable>: Sendable {
-    /// An item: its value, if any is known, and how far that can be trusted.
+    /// An item: its value, if it is known, and how far that can be trusted.
     public struct Item: Sendable {
         /// The thing's id.
         public let id: String
-        /// Where it stands in the list.
+        /// Its position in the list.
         public let key: ListKey
-        /// The last that is known; nil: nothing.
+        /// The last known value; nil if there is none.
         public let value: Value?
         /// How far it can be trusted.
         public let knowledge: Knowledge
     }
 
-    /// All that is known, in its order; between two items something may be missing, see ``complete``.
+    /// All known items, in order. Between two of them something may be missing, see ``complete``.
     public let items: [Item]
-    /// Where nothing is missing.
+    /// The intervals in which nothing is missing.
     public let complete: [ListInterval]
-    /// Where nothing was missing.
+    /// The intervals in which nothing was missing.
     public let stale: [ListInterval]
-    /// Of all that the screen has use for; nil while no screen shows the list.
+    /// The knowledge of all items that the screen needs; nil while no screen shows the list.
     public let knowledge: Knowledge?
-    /// What can be drawn without a hole, from where the screen is; nil while no screen shows the list.
+    /// The items without a gap from the screen's position on; nil while no screen shows the list.
     public let stretch: ListStretch?
-    /// Whether a page is on its way.
+    /// Whether a page is being loaded.
     public let isLoading: Bool
     /// Failed pages in a row.
     public let failures: Int
-    /// Why the last page did not come; nil: it came, or none was asked for.
+    /// Why the last page could not be loaded; nil: it was loaded, or none was requested.
     public let failure: RequestFailure?
-    /// Neither the API's token nor the one after it was taken: nothing is asked until ``LiveScreens/tokenChanged()``.
+    /// The API accepted neither the token nor the next one. Nothing is requested until ``LiveScreens/tokenChanged()``.
     public let isUnauthorized: Bool
 }
 
@@ -148,14 +151,14 @@ public struct ListState<Value: Sendable>: Sendable {
 public struct DetailsState<Value: Sendable>: Sendable {
     /// Which thing.
     public let thing: Thing
-    /// The last that is known of all of it, else a list's summary; nil: nothing.
+    /// The last known complete value, else a list's summary; nil if there is none.
     public let value: Value?
-    /// How far all of it can be trusted.
+    /// How far the complete value can be trusted.
     public let knowledge: Knowledge
-    /// Whether the value is all of it, and not a list's summary.
+    /// Whether the value is complete, and not a list's summary.
     public let isWhole: Bool
-    /// Of the last fetch; nil when it was answered.
+    /// The failure of the last fetch; nil if it was answered.
     public let failure: RequestFailure?
-    /// What the last fetch said of a thing that is not there; nil: it is there, or nobody knows.
+    /// Why the thing does not exist, by the last fetch; nil: it exists, or this is unknown.
     public let absence: ThingAbsence?
 }

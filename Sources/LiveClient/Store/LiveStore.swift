@@ -1,35 +1,35 @@
 import LiveState
 import Locks
 
-/// Where a machine keeps its metadata, in one transaction with the app's state.
+/// Stores a machine's metadata, in one transaction with the app's state.
 ///
-/// Whoever writes another: `commit` does all of it or nothing, whatever happens to the process, and commits of one area follow
-/// in the order in which they were asked for.
+/// In an implementation of your own, `commit` writes all of it or nothing, even if the process ends. Commits of one area are
+/// written in the order in which they were requested.
 public protocol LiveStore: Sendable {
-    /// What the app's part of a commit is given to write with; valid until that part returns.
+    /// What the app's part of a commit writes with. It is valid until that part returns.
     associatedtype Transaction
 
-    /// The metadata of an area. Nil: nothing is stored of it, which is the first start.
+    /// Returns the metadata of an area. Nil: nothing is stored for it, which means the first start.
     func load(area: String) async throws -> UpdateMetadata?
 
-    /// Stores the metadata, and what `changes` writes. What `changes` throws leaves everything as it was.
+    /// Stores the metadata, and what `changes` writes. If `changes` throws, nothing changes.
     func commit(area: String, metadata: UpdateMetadata, changes: @Sendable (Transaction) throws -> Void) async throws
 }
 
-/// Keeps metadata for as long as the process lives: for state that need not survive it, such as who is typing.
+/// Stores metadata as long as the process lives: for state that need not survive it, for example which users are typing.
 public final class MemoryStore: LiveStore {
-    /// The app's state is its own memory: there is nothing to write with.
+    /// The app's state is in its own memory, so there is nothing to write with.
     public struct Transaction: Sendable {}
 
     private let areas = Lock<[String: UpdateMetadata]>([:])
 
-    /// Nothing is stored yet.
+    /// Makes an empty store.
     public init() {}
 
-    /// The metadata of an area; nil: nothing is stored of it.
+    /// Returns the metadata of an area; nil if nothing is stored for it.
     public func load(area: String) async throws -> UpdateMetadata? { areas.withLock { $0[area] } }
 
-    /// Keeps the metadata, unless `changes` throws.
+    /// Stores the metadata, unless `changes` throws.
     public func commit(
         area: String, metadata: UpdateMetadata, changes: @Sendable (Transaction) throws -> Void
     ) async throws {
@@ -38,26 +38,27 @@ public final class MemoryStore: LiveStore {
     }
 }
 
-/// What a store is asked to be, and what was found in its place.
+/// Why a store cannot be used, or why a request to it failed.
 public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The file was written by another version of the app, or of the SDK.
     case otherSchema(found: Int64, wanted: Int64)
-    /// The file is another account's.
+    /// The file belongs to another account.
     case otherAccount(found: String, wanted: String)
-    /// What is in the file came from another server.
+    /// The data in the file came from another server.
     case otherServer(found: String, wanted: String)
-    /// The file is another program's database.
+    /// The file is the database of another program.
     case notAStore(path: String)
-    /// The file was corrupt. It is at this path now, and in its place the store has begun anew, with nothing in it.
+    /// The file was corrupt. It is at this path now, and the store was recreated empty.
     case corrupt(setAside: String)
-    /// It did not answer in time: a disk that hangs, or another process that holds the file. Asking again may help.
+    /// It did not answer in time: the disk hangs, or another process holds the file. A retry may succeed.
     case noAnswer
     /// ``SQLiteStore/close()`` was called.
     case closed
-    /// SQLite's extended result code (sqlite.org/rescode.html), and its message. 0: what another store than SQLite's has thrown.
+    /// SQLite's extended result code (sqlite.org/rescode.html), and its message. The code is 0 for an error of a store without
+    /// SQLite.
     case failed(code: Int, message: String)
 
-    /// What failed, for a log; no account stands in it.
+    /// What failed, for a log. It does not contain the account.
     public var description: String {
         switch self {
         case .otherSchema(let found, let wanted): "the store has schema \(found), not \(wanted); it is left as it is"
@@ -74,12 +75,12 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension StoreError {
-    /// Primary result codes that say nothing of what is stored: busy, locked, no memory, interrupted, an error of the disk, full,
-    /// the file cannot be opened, the locks of the log.
+    /// Primary result codes that do not concern the stored data: busy, locked, no memory, interrupted, an error of the disk,
+    /// full, the file cannot be opened, the locks of the log.
     private static let passingCodes = [5, 6, 7, 9, 10, 13, 14, 15]
 
-    /// Whether asking again may help, as things stand in the file already: it is held by another process, the disk fails, or did
-    /// not answer in time.
+    /// Whether a retry may succeed with the file as it is: another process holds it, the disk fails, or the store did not answer
+    /// in time.
     public var mayPass: Bool {
         switch self {
         case .noAnswer: true
@@ -89,10 +90,10 @@ extension StoreError {
         }
     }
 
-    /// Whether the store has begun anew.
+    /// Whether the store was recreated.
     var isCorrupt: Bool { if case .corrupt = self { true } else { false } }
 
-    /// What any store has thrown.
+    /// Makes the error from what any store has thrown.
     init(reading error: any Error) {
         self = error as? StoreError ?? .failed(code: 0, message: "\(error)")
     }

@@ -1,26 +1,26 @@
 import LiveState
 import SQLite
 
-/// One file for the metadata of all machines and for the app's tables. It works on a thread of its own.
+/// One file for the metadata of all machines and for the app's tables. It works on its own thread.
 ///
-/// Whatever happens to the process, a transaction is in the file whole or not at all, and what was said to be committed is in
-/// it. A file of another schema, account or server is not used and not changed: ``open(path:identity:deadline:migrate:prepare:)``
-/// says what it found, and whoever wants it gone says so with ``remove(path:)``. A file of an older schema may be migrated. One that
-/// SQLite finds corrupt, when it is opened or later, is renamed to `path.corrupt`, and the store begins anew (``setAside``).
+/// A transaction is in the file completely or not at all, even if the process ends, and a confirmed commit is in it. A file of
+/// another schema, account or server is neither used nor changed: ``open(path:identity:deadline:migrate:prepare:)`` throws what
+/// it found. To delete such a file, call ``remove(path:)``. A file of an older schema may be migrated. If SQLite finds the file
+/// corrupt, when it is opened or later, the file is renamed to `path.corrupt`, and the store is recreated empty (``setAside``).
 public final class SQLiteStore: LiveStore {
     /// What the app's part of a commit reads and writes with.
     public typealias Transaction = StoreTransaction
 
-    /// Whose state a file holds.
+    /// The account, server and schema that a file belongs to.
     public struct Identity: Equatable, Sendable {
-        /// The version of the app's tables; whoever changes them counts it up.
+        /// The version of the app's tables. Increase it when you change them.
         public var schema: Int64
-        /// The account, and the person where it matters, as the app calls them.
+        /// The app's name for the account, including the person where that matters.
         public var account: String
-        /// The server's address: the same account on another one is another.
+        /// The server's address. The same account on another server counts as another account.
         public var server: String
 
-        /// The identity that a file is to have.
+        /// Makes the identity that a file must have.
         public init(schema: Int64, account: String, server: String) {
             self.schema = schema
             self.account = account
@@ -28,10 +28,10 @@ public final class SQLiteStore: LiveStore {
         }
     }
 
-    /// Makes newer tables out of older ones: it is given the schema that the file has.
+    /// Turns older tables into newer ones. `from` is the schema of the file.
     public typealias Migration = @Sendable (_ from: Int64, _ transaction: StoreTransaction) throws -> Void
 
-    /// In the file's header: the store is this SDK's ("Live").
+    /// In the file's header: marks a store of this SDK ("Live").
     private static let applicationID: Int64 = 0x4C69_7665
     /// The version of the SDK's own tables.
     private static let layout: Int64 = 1
@@ -44,18 +44,18 @@ public final class SQLiteStore: LiveStore {
         file = try ThreadBound()
     }
 
-    /// Where the corrupt file is that this one has taken the place of, since it was opened; nil: there was none. What it held, kept
-    /// actions included, is in no store any more.
+    /// The path of the corrupt file that this one has replaced since it was opened; nil if there was none. What it contained,
+    /// including stored actions, is in no store any more.
     public var setAside: String? { get async { try? await file.run { $0.setAside } ?? nil } }
 
     /// Opens the file of this identity, or makes one. A corrupt one is set aside (``setAside``), and `prepare` makes another.
     ///
     /// - Parameters:
-    ///   - deadline: so long it may take, in ms. What is opened later is closed again.
-    ///   - migrate: makes the tables of this identity's schema out of those of an older one, which it is given, in one transaction;
-    ///     what is pending in the file (<doc:Actions>) stays. Nil, or what it throws, leaves the file as it is.
-    ///   - prepare: makes the app's tables in the file's first transaction; called for a new file alone, and kept: a file that is
-    ///     found corrupt later is begun anew with it.
+    ///   - deadline: the time limit, in ms. A store that opens later is closed again.
+    ///   - migrate: changes the tables from an older schema, which it receives, to this identity's, in one transaction. Pending
+    ///     actions in the file (<doc:Actions>) remain. If it is nil or throws, the file does not change.
+    ///   - prepare: makes the app's tables in the file's first transaction. It is called only for a new file. The store keeps it,
+    ///     and calls it again to recreate a file that is found corrupt later.
     /// - Throws: ``StoreError``, which is ``StoreError/noAnswer`` after the deadline, or what `prepare` throws.
     public static func open(
         path: String, identity: Identity, deadline: Milliseconds = 10_000, migrate: Migration? = nil,
@@ -78,9 +78,9 @@ public final class SQLiteStore: LiveStore {
         _ database: Database, _ path: String, _ identity: Identity, _ migrate: Migration?,
         _ prepare: (StoreTransaction) throws -> Void
     ) throws {
-        // What is another's is found before anything is written.
+        // Detects a foreign file before anything is written.
         let found = try check(database, identity, path, mayMigrate: migrate != nil)
-        // A commit waits until the disk has it: what users did is not asked for again.
+        // A commit waits until the disk has it, because users are not asked again for what they did.
         _ = try database.rows("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = FULL")
         try database.execute("PRAGMA foreign_keys = ON")
@@ -100,11 +100,11 @@ public final class SQLiteStore: LiveStore {
         }
     }
 
-    /// What a file is to those who want to use it.
+    /// The state of a file for a caller that wants to open it.
     private enum Found: Equatable {
         case empty
         case good
-        /// All but the schema, which is older.
+        /// A match except for the schema, which is older.
         case older(schema: Int64)
     }
 
@@ -148,7 +148,7 @@ public final class SQLiteStore: LiveStore {
             """)
     }
 
-    /// The metadata of an area; nil: nothing is stored of it. It throws a ``StoreError``.
+    /// Returns the metadata of an area; nil if nothing is stored for it. It throws a ``StoreError``.
     public func load(area: String) async throws -> UpdateMetadata? {
         try await transaction(of: Self.part(area)) { transaction in
             let rows = try transaction.rows(
@@ -161,8 +161,9 @@ public final class SQLiteStore: LiveStore {
         }
     }
 
-    /// Stores metadata and changes in one transaction, which the disk has when this returns. It throws a ``StoreError``,
-    /// or what `changes` throws; then nothing of it is stored. After ``StoreError/corrupt(setAside:)`` nothing of the area is.
+    /// Stores metadata and changes in one transaction, which is on the disk when this returns. It throws a ``StoreError``, or
+    /// what `changes` throws; then nothing is stored. After ``StoreError/corrupt(setAside:)`` nothing of the area is stored any
+    /// more.
     public func commit(
         area: String, metadata: UpdateMetadata, changes: @Sendable (StoreTransaction) throws -> Void
     ) async throws {
@@ -181,14 +182,14 @@ public final class SQLiteStore: LiveStore {
 
     private static func part(_ area: String) -> String { "area \(area)" }
 
-    /// Reads and writes the app's tables: all of it or nothing. ``StoreError/corrupt(setAside:)``: nothing of them is there any more.
+    /// Reads and writes the app's tables: all of it or nothing. After ``StoreError/corrupt(setAside:)`` the tables are empty.
     public func transaction<Value: Sendable>(
         _ body: @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
         try await transaction(of: nil, body)
     }
 
-    /// The same for a part of the SDK's own, which is told once that the file was set aside.
+    /// The same for a part of the SDK's own data, which gets one error after the file was set aside.
     func transaction<Value: Sendable>(
         of part: String?, _ body: @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
@@ -196,7 +197,7 @@ public final class SQLiteStore: LiveStore {
         return try await run { try $0.transaction(of: part, store: store, body) }
     }
 
-    /// Makes tables of the SDK's own, now and in a file that takes the place of a corrupt one.
+    /// Makes tables for the SDK itself, now and in a file that replaces a corrupt one.
     func add(_ tables: @escaping StoreFile.Tables) async throws {
         let store = ObjectIdentifier(self)
         try await run { try $0.add(tables, store: store) }
@@ -212,10 +213,10 @@ public final class SQLiteStore: LiveStore {
         }
     }
 
-    /// Closes the file; whatever is asked for later throws ``StoreError/closed``.
+    /// Closes the file. Any later request throws ``StoreError/closed``.
     public func close() async { await file.close() }
 
-    /// Deletes a store that nobody has open, with the files beside it.
+    /// Deletes a store that is not open anywhere, with its additional files.
     public static func remove(path: String) async throws {
         do throws(SQLiteError) {
             try Database.remove(path: path)
@@ -226,15 +227,15 @@ public final class SQLiteStore: LiveStore {
 }
 
 extension SQLiteStore.Identity {
-    /// File systems take names of 255 bytes, and SQLite and the store put endings behind them.
+    /// File systems accept names of 255 bytes, and SQLite and the store append endings to them.
     private static let maximumNameBytes = 190
 
-    /// A name for the file, which another account, or the same one on another server, has not: what one of them keeps is opened by
-    /// no other. It has small letters, digits, `.`, `-`, `_`, `%` and `@`, and at most 214 bytes.
+    /// A file name that differs for another account, and for the same one on another server, so that none opens the file of
+    /// another. It contains small letters, digits, `.`, `-`, `_`, `%` and `@`, and at most 214 bytes.
     public var fileName: String {
         let name = "\(Self.encoded(account))@\(Self.encoded(server))"
         guard name.utf8.count > Self.maximumNameBytes else { return name + ".sqlite" }
-        // FNV-1a over all of it. Two that came to the same would be told apart by what is in the file.
+        // FNV-1a over all of it. If two names had the same hash, the content of the file would still distinguish them.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         return name.prefix(Self.maximumNameBytes) + "-" + String(hash, radix: 16) + ".sqlite"
@@ -247,7 +248,7 @@ extension SQLiteStore.Identity {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."),
                 UInt8(ascii: "-"), UInt8(ascii: "_"):
                 encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            // Capital letters too: some file systems do not tell them from small ones.
+            // Capital letters too: some file systems treat them like small ones.
             default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
             }
         }
@@ -256,9 +257,9 @@ extension SQLiteStore.Identity {
 }
 
 extension StoreValue {
-    /// The text that it is; nil for anything else.
+    /// The text, if the value is one; nil for anything else.
     public var text: String? { if case .text(let text) = self { text } else { nil } }
 
-    /// The integer that it is; nil for anything else.
+    /// The integer, if the value is one; nil for anything else.
     public var integer: Int64? { if case .integer(let integer) = self { integer } else { nil } }
 }

@@ -1,9 +1,9 @@
 import LiveState
 import SQLite
 
-/// What of an area could not be reloaded, beside its metadata.
+/// The things of an area that could not be reloaded, stored with its metadata.
 enum StaleTable {
-    /// Files that an earlier release of the SDK has made have none.
+    /// Creates the table if it is missing, as in files from an earlier release of the SDK.
     static func make(_ database: Database) throws(SQLiteError) {
         try database.execute(
             """
@@ -42,7 +42,7 @@ enum StaleTable {
         switch failure {
         case .rejected(let status): ("rejected", Int64(status))
         case .unreadable: ("unreadable", nil)
-        // It has had a new token since, and what the server asked for is over.
+        // A retry has had a new token since, and the wait that the server asked for is over.
         case .retry, .unauthorized: ("retry", nil)
         }
     }

@@ -1,22 +1,22 @@
 import SQLite
 
-/// The file of a ``SQLiteStore``, on the store's thread. Where SQLite finds it corrupt, it is set aside and begun anew.
+/// The file of a ``SQLiteStore``, on the store's thread. If SQLite finds it corrupt, it is set aside and recreated.
 final class StoreFile {
-    /// Tables of the SDK that the file has beside those of machines.
+    /// Tables of the SDK in the file, in addition to those of machines.
     typealias Tables = @Sendable (StoreTransaction) throws -> Void
 
-    /// Behind the path, of a corrupt file that was set aside.
+    /// The ending that is appended to the path of a corrupt file that was set aside.
     static let asideEnding = ".corrupt"
 
     private let path: String
-    /// Checks what is open, and makes what is missing.
+    /// Checks the opened file, and makes what is missing.
     private let begin: (Database) throws -> Void
-    /// Nil: it was set aside, and another one could not be made yet.
+    /// Nil: it was set aside, and a new one could not be made yet.
     private var database: Database?
     private var tables: [Tables] = []
     /// Where the last corrupt file is now.
     private(set) var setAside: String?
-    /// Parts that the file has been asked of, and those of them that a file which was set aside had.
+    /// The parts that were used in the file, and those of them that were lost with a file that was set aside.
     private var known: Set<String> = []
     private var lost: Set<String> = []
 
@@ -37,24 +37,24 @@ final class StoreFile {
         database = opened
     }
 
-    /// Makes tables now, and in each file that takes the place of this one.
+    /// Makes tables now, and in each file that replaces this one.
     func add(_ make: @escaping Tables, store: ObjectIdentifier) throws {
         tables.append(make)
         do {
             try transaction(store: store) { try make($0) }
         } catch StoreError.corrupt {
-            // The file that took its place has them.
+            // The file that replaced it has them.
         } catch {
             tables.removeLast()
             throw error
         }
     }
 
-    /// All of it or nothing.
+    /// Runs a transaction: all of it or nothing.
     ///
-    /// - Parameter part: what is read or written, by its name.
-    /// - Throws: ``StoreError/corrupt(setAside:)`` where the file was set aside, now or since the part was asked for last: once for
-    ///   each part, for whoever writes on needs to know that nothing of it is there.
+    /// - Parameter part: the name of the part that is read or written.
+    /// - Throws: ``StoreError/corrupt(setAside:)`` if the file was set aside, now or since the last request for the part. It is
+    ///   thrown once for each part, because a caller that writes needs to know that nothing of the part remains.
     func transaction<Value>(
         of part: String? = nil, store: ObjectIdentifier, _ body: (StoreTransaction) throws -> Value
     ) throws -> Value {
@@ -74,18 +74,18 @@ final class StoreFile {
         }
     }
 
-    /// The one that is set aside takes the place of an earlier one.
+    /// Sets the file aside, which replaces an earlier one that was set aside.
     private func recreate() throws {
         let other = path + Self.asideEnding
         try Database.remove(path: other)
-        // Closed first: a connection that ends deletes the log beside the file, by its name.
+        // Closed first: a connection that ends deletes the log next to the file, by its name.
         database = nil
         try Database.rename(path: path, to: other)
         setAside = other
         try open()
     }
 
-    /// Primary codes of SQLite: the file is malformed, or no database any more.
+    /// Primary codes of SQLite: the file is malformed, or not a database any more.
     private static func isCorrupt(_ error: any Error) -> Bool {
         switch error {
         case let error as SQLiteError: [11, 26].contains(error.code & 0xFF)

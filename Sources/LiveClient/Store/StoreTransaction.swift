@@ -10,7 +10,7 @@ public enum StoreValue: Equatable, Sendable {
     case real(Double)
     /// `TEXT`, in UTF-8.
     case text(String)
-    /// `BLOB`: bytes as they are.
+    /// `BLOB`: bytes without a change.
     case blob([UInt8])
 
     init(_ value: SQLValue) {
@@ -34,18 +34,18 @@ public enum StoreValue: Equatable, Sendable {
     }
 }
 
-/// A transaction of a ``SQLiteStore`` while it is open. It is used where it was given, and not kept.
+/// An open transaction of a ``SQLiteStore``. Use it only in the function that receives it, and do not store it.
 public struct StoreTransaction {
-    /// A query with more rows than that is an error: add a `LIMIT`.
+    /// The maximum number of rows of a query. More rows are an error: add a `LIMIT`.
     public static let maximumRows = 10_000
 
     let database: Database
-    /// Whose transaction it is; nil: of a file that is being opened.
+    /// The store of the transaction; nil for a file that is being opened.
     var store: ObjectIdentifier?
 
     /// Runs one statement with its values in the order of its parameters.
     ///
-    /// - Throws: ``StoreError/failed(code:message:)``; what is thrown on ends the transaction without a change.
+    /// - Throws: ``StoreError/failed(code:message:)``. If the caller lets it pass on, the transaction ends without a change.
     public func execute(_ sql: String, _ values: [StoreValue] = []) throws(StoreError) {
         do throws(SQLiteError) {
             try database.execute(sql, values.map(\.sql))
@@ -54,7 +54,7 @@ public struct StoreTransaction {
         }
     }
 
-    /// The rows of one query, each with the values of its columns in their order; at most ``maximumRows``.
+    /// The rows of one query, each with the values of its columns in order; at most ``maximumRows``.
     public func rows(_ sql: String, _ values: [StoreValue] = []) throws(StoreError) -> [[StoreValue]] {
         do throws(SQLiteError) {
             return try database.rows(sql, values.map(\.sql), maximumRows: Self.maximumRows).map {
