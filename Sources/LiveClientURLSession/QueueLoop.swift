@@ -6,15 +6,16 @@ import Locks
 final class QueueLoop: ClientLoop {
     private let queue = DispatchQueue(label: "live-client")
     private let start = ContinuousClock.now
-    /// Called when it ends; nil behind that.
+    /// Called when the loop ends; nil after that.
     private let onEnd: Lock<(@Sendable () -> Void)?>
 
     init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = Lock(onEnd) }
 
-    /// Since the loop was made, also while the device sleeps.
+    /// The time since the loop was made, including the time in which the device sleeps.
     var now: UInt64 { UInt64((ContinuousClock.now - start) / .milliseconds(1)) }
 
-    // A work item takes what the compiler cannot follow to another thread; the queue runs one at a time, and nobody else has it.
+    // A work item carries to another thread what the compiler cannot follow. The queue runs one at a time, and only it has the
+    // item.
     func execute(_ work: sending @escaping () -> Void) { queue.async(execute: DispatchWorkItem(block: work)) }
 
     func executeNextTick(_ work: @escaping () -> Void) { queue.async(execute: DispatchWorkItem(block: work)) }
@@ -37,7 +38,7 @@ final class QueueLoop: ClientLoop {
     func end() { onEnd.withLock { $0.take() }?() }
 }
 
-/// What a timer does, once.
+/// The action of a timer, which runs once.
 private final class PendingAction {
     var action: (() -> Void)?
 

@@ -2,18 +2,18 @@ import HTTP
 import LiveClient
 import LiveState
 
-/// What a ``RequestChannel`` has a data task do; `URLSessionDataTask` but in tests.
+/// The task of a ``RequestChannel``: a `URLSessionDataTask`, except in tests.
 protocol RequestTask: AnyObject {
     func resume()
     func suspend()
     func cancel()
 }
 
-/// An event stream, or a request for a document, by a data task. Lives on its loop.
+/// An event stream, or a request for a document, with a data task. It lives on its loop.
 final class RequestChannel: LiveChannel, TaskOwner {
     /// From the beginning to the head of a stream, or to the whole of a document, whose own wait is added.
     static let answerMilliseconds: UInt64 = 10_000
-    /// What is kept of the body of a document, and of a refusal.
+    /// How much of the body of a document, and of a refusal, is kept.
     static let (maximumDocumentBytes, maximumRefusalBytes) = (16 << 20, 4 << 10)
 
     private let loop: any ClientLoop
@@ -22,15 +22,15 @@ final class RequestChannel: LiveChannel, TaskOwner {
     private var report: ((ChannelEvent) -> Void)?
     private var deadline: LoopTimer?
     private var head: AnswerHead?
-    /// Of what is no stream.
+    /// The body of an answer that is not a stream.
     private var body: [UInt8] = []
     private var isTruncated = false
     private var messages: EventStreamMessages?
     private var isOpened = false
     private var isPaused = false
-    /// What came while reading was paused: a task that is suspended may bring some more.
+    /// What arrived while reading was paused: a suspended task may still deliver some bytes.
     private var held: [UInt8] = []
-    /// The task's end, where it came while reading was paused.
+    /// The task's end, if it came while reading was paused.
     private var heldEnd: TaskEvent?
 
     init(
@@ -67,7 +67,7 @@ final class RequestChannel: LiveChannel, TaskOwner {
         body += bytes.prefix(room)
         guard bytes.count > room else { return }
         isTruncated = true
-        // What more would come is not kept.
+        // Later bytes are not kept.
         if let head { end(answer(head)) }
     }
 
@@ -86,7 +86,7 @@ final class RequestChannel: LiveChannel, TaskOwner {
         do throws(EventStreamFault) {
             let received = try messages?.receive(bytes) ?? []
             if received.isEmpty { report?(.alive) }
-            // Whoever gets one may end the channel.
+            // The receiver of a message may end the channel.
             for message in received { report?(.message(message.payload)) }
         } catch {
             end(.lost(.cut, "an event is over \(error.limitBytes) bytes"))
@@ -101,7 +101,7 @@ final class RequestChannel: LiveChannel, TaskOwner {
             if let bye = messages.bye { return .closed(bye.code, reason: bye.reason) }
             return failure?.ending(wasAnswered: true) ?? .lost(.cut, "the server ended the stream")
         }
-        // A refusal counts even where its body is cut; half of a document is none.
+        // A refusal counts even if its body is cut. A part of a document does not count.
         guard let failure, request.form == .document else { return answer(head) }
         return failure.ending(wasAnswered: true)
     }

@@ -2,11 +2,11 @@ import CloseCodes
 import LiveClient
 import LiveState
 
-/// What a ``SocketChannel`` has a WebSocket task do; `URLSessionWebSocketTask` but in tests.
+/// The task of a ``SocketChannel``: a `URLSessionWebSocketTask`, except in tests.
 protocol SocketTask: AnyObject {
-    /// The server's close frame, where one came; 1005 for an empty one.
+    /// The server's close frame, if one arrived; 1005 for an empty one.
     var closeFrame: (code: Int, reason: [UInt8])? { get }
-    /// The answer to the handshake, where one came.
+    /// The answer to the handshake, if one arrived.
     var answerHead: AnswerHead? { get }
 
     func resume()
@@ -14,16 +14,16 @@ protocol SocketTask: AnyObject {
     /// Sends a close frame with 1000, and ends the task once it is answered.
     func close()
     func send(_ text: String)
-    /// Waits for one message; nil for one that is no text.
+    /// Waits for one message; nil for one that is not text.
     func receive(_ completion: @escaping @Sendable (Result<String?, TaskFailure>) -> Void)
     /// Sends a ping and waits for its pong.
     func ping(_ completion: @escaping @Sendable (TaskFailure?) -> Void)
 }
 
-/// A WebSocket by URLSession. Lives on its loop.
+/// A WebSocket over URLSession. It lives on its loop.
 ///
-/// URLSession completes what waits to receive with an error, calls its delegate with the close frame, and then with the end of the task;
-/// which of the first two comes first is not documented. So the end of the task decides.
+/// URLSession completes a waiting receive with an error, and calls its delegate with the close frame. After both it reports the
+/// end of the task. Which of the first two comes first is not documented, so the end of the task decides.
 final class SocketChannel: LiveChannel, TaskOwner {
     /// From the beginning to the answer of the handshake.
     static let openMilliseconds: UInt64 = 10_000
@@ -36,7 +36,7 @@ final class SocketChannel: LiveChannel, TaskOwner {
     private let request: StreamRequest
     private let task: any SocketTask
     private var report: ((ChannelEvent) -> Void)?
-    /// Of opening, and then of ending.
+    /// The deadline of opening, and then of ending.
     private var deadline: LoopTimer?
     private var pingTimer: LoopTimer?
     private var isOpened = false
@@ -45,7 +45,7 @@ final class SocketChannel: LiveChannel, TaskOwner {
     /// Why the last message could not be received.
     private var failure: TaskFailure?
     private var closeFrame: (code: Int, reason: [UInt8])?
-    /// Of our close.
+    /// Called when our close is done.
     private var done: (() -> Void)?
 
     init(
@@ -113,7 +113,7 @@ final class SocketChannel: LiveChannel, TaskOwner {
     func ping() {
         guard isOpened, report != nil else { return }
         let bound = Confined(self, loop: loop)
-        // A ping that fails is reported by the end of the task.
+        // The end of the task reports a ping that fails.
         task.ping { failure in
             guard failure == nil else { return }
             bound.loop.execute { bound.value.report?(.alive) }
@@ -143,11 +143,11 @@ final class SocketChannel: LiveChannel, TaskOwner {
         }
         if isOpened { return .lost(.cut, failure?.text ?? "the connection ended without a close") }
         guard let head = task.answerHead else {
-            // A library without WebSockets calls the address unsupported; other ways may be open.
+            // A library without WebSockets reports the address as unsupported; other transports may work.
             if let failure, failure.code == .unsupportedURL { return .lost(.blocked, failure.text) }
             return failure?.ending(wasAnswered: false) ?? .lost(.cut, "no answer")
         }
-        // Of a refusal URLSession gives no body.
+        // For a refusal, URLSession provides no body.
         if head.status != 101 { return .refused(head.answer([], isTruncated: true)) }
         return .lost(.blocked, failure?.text ?? "the handshake failed")
     }
@@ -168,7 +168,7 @@ final class SocketChannel: LiveChannel, TaskOwner {
         }
         self.done = done
         task.close()
-        // It holds itself until then: nobody else does any more.
+        // The timer keeps it alive until then, because nothing else holds it any more.
         deadline = loop.wait(milliseconds: Self.closeMilliseconds) { self.end(.lost(.cut, "no answer to the close")) }
     }
 }

@@ -5,12 +5,12 @@ import LiveClient
     import FoundationNetworking
 #endif
 
-/// Is given what URLSession reports of its task, on its loop.
+/// Receives what URLSession reports of its task, on its loop.
 protocol TaskOwner: AnyObject {
     func receive(_ event: TaskEvent)
 }
 
-/// The tasks that have not ended, by their numbers, with their channels. Lives on its loop.
+/// The tasks that have not ended, by their numbers, with their channels. It lives on its loop.
 final class TaskTable {
     private var owners: [Int: any TaskOwner] = [:]
 
@@ -23,7 +23,7 @@ final class TaskTable {
     }
 }
 
-/// Takes what a session reports on a queue of its own to the loop, in its order.
+/// Passes to the loop, in order, what a session reports on its own queue.
 final class TaskDelegate: NSObject, URLSessionDataDelegate, URLSessionWebSocketDelegate {
     private let tasks: Confined<TaskTable>
 
@@ -63,8 +63,8 @@ final class TaskDelegate: NSObject, URLSessionDataDelegate, URLSessionWebSocketD
         report(.completed(error.map(TaskFailure.init)), of: task)
     }
 
-    /// URLSession follows redirects by itself, headers included: a token would go wherever a server says. Livegate sends none, so
-    /// the answer ends the attempt.
+    /// URLSession would follow redirects by itself, with all headers, so a server could send the token anywhere. Livegate sends
+    /// no redirects, so the answer ends the attempt.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -85,7 +85,7 @@ extension URLSessionWebSocketTask: SocketTask {
     func close() { cancel(with: .normalClosure, reason: nil) }
 
     func send(_ text: String) {
-        // A message that cannot be sent is reported by the end of the task.
+        // The end of the task reports a message that cannot be sent.
         send(.string(text)) { _ in }
     }
 

@@ -8,19 +8,19 @@ import LiveClient
 
 /// What URLSession reports of a task.
 enum TaskEvent: Sendable {
-    /// The head of an answer came.
+    /// The head of an answer arrived.
     case answered(AnswerHead)
     /// Bytes of its body.
     case received([UInt8])
     /// A WebSocket was accepted.
     case opened
-    /// A WebSocket's close frame came; 1005 for an empty one.
+    /// A WebSocket's close frame arrived; 1005 for an empty one.
     case closed(code: Int, reason: [UInt8])
-    /// Nothing follows: the whole answer has come, or why it has not.
+    /// Nothing follows. Nil: the whole answer has arrived; otherwise the reason why it has not.
     case completed(TaskFailure?)
 }
 
-/// The head of an answer: its status, and its fields as URLSession has them, which joins those of one name with commas.
+/// The head of an answer: its status, and its fields from URLSession, which joins fields of the same name with commas.
 struct AnswerHead: Sendable {
     let status: Int
     let headers: HeaderFields
@@ -42,7 +42,7 @@ struct AnswerHead: Sendable {
         return status == 200 && type.prefix { $0 != ";" && $0 != " " }.lowercased() == EventStream.contentType
     }
 
-    /// With what came of its body.
+    /// The answer, with the part of its body that has arrived.
     func answer(_ body: [UInt8], isTruncated: Bool) -> ServerAnswer {
         ServerAnswer(status: status, reason: [], headers: headers, body: body, isTruncated: isTruncated)
     }
@@ -50,7 +50,7 @@ struct AnswerHead: Sendable {
 
 /// Why a task has failed.
 struct TaskFailure: Error, Equatable {
-    /// In an app's own log; without the address, which may hold a ticket.
+    /// For an app's own log, without the address, which may contain a ticket.
     let text: String
     let code: URLError.Code?
 
@@ -62,9 +62,9 @@ struct TaskFailure: Error, Equatable {
 
     init(_ code: URLError.Code, text: String) { (self.code, self.text) = (code, text) }
 
-    /// How a stream or a request ended by it.
+    /// How a stream or a request ended with this failure.
     ///
-    /// - Parameter wasAnswered: the head of an answer had come.
+    /// - Parameter wasAnswered: whether the head of an answer had arrived.
     func ending(wasAnswered: Bool) -> ChannelEnding {
         switch code {
         case .badURL?, .unsupportedURL?: .invalid(text)

@@ -8,9 +8,9 @@ import Locks
 #endif
 
 extension LiveTransport {
-    /// Over `URLSession`: the network as apps of Apple's platforms have it, with the system's proxies, VPNs and trust.
+    /// Uses `URLSession`: the network of apps on Apple's platforms, with the system's proxies, VPNs and trust.
     ///
-    /// It trusts the system's authorities alone: ``LiveClientConfiguration/certificateAuthorities`` is refused.
+    /// It trusts only the system's authorities: ``LiveClientConfiguration/certificateAuthorities`` is refused.
     public static var urlSession: LiveTransport {
         LiveTransport { trust throws(LiveClientError) in
             if let authorities = trust.authorities {
@@ -24,11 +24,11 @@ extension LiveTransport {
 }
 
 extension LiveClientConfiguration {
-    /// Makes a configuration with the defaults for an address, and ``LiveTransport/urlSession``.
+    /// Makes a configuration for an address, with the defaults and ``LiveTransport/urlSession``.
     public init(url: String) { self.init(url: url, transport: .urlSession) }
 }
 
-/// One client's session and the queue that its channels live on.
+/// One client's session and the queue of its channels.
 final class URLSessionNetwork: ClientNetwork {
     private struct Opened: Sendable {
         let session: URLSession
@@ -75,8 +75,8 @@ final class URLSessionNetwork: ClientNetwork {
         return Opened(session: session, tasks: tasks)
     }
 
-    /// Nothing of one request is kept for the next: no cookies, no cache, no credentials. Deadlines are the channels' own, and when
-    /// to wait for a network is decided by `ConnectionMachine`.
+    /// Nothing of one request is kept for the next: no cookies, no cache, no credentials. The channels have their own deadlines,
+    /// and `ConnectionMachine` decides when to wait for a network.
     static func configuration() -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpCookieStorage = nil
@@ -90,10 +90,10 @@ final class URLSessionNetwork: ClientNetwork {
 }
 
 extension URLRequest {
-    /// Longer than any stream: a task's own time-outs are of no use to one that is silent for long.
+    /// Longer than any stream: a task's own timeouts would end a stream that is silent for long.
     private static let timeout: TimeInterval = 7 * 86_400
 
-    /// Nil for an address that URLSession has no form of.
+    /// Nil for an address that URLSession cannot express.
     init?(_ request: StreamRequest) {
         guard case .host = request.url.destination else { return nil }
         let isSocket = request.form == .webSocket
@@ -117,7 +117,7 @@ extension URLRequest {
     }
 }
 
-/// What was refused before anything was sent, as a channel that has ended.
+/// A request that was refused before anything was sent, as a channel that has ended.
 final class RefusedChannel: LiveChannel {
     private let loop: any ClientLoop
     private var report: ((ChannelEvent) -> Void)?
@@ -125,7 +125,7 @@ final class RefusedChannel: LiveChannel {
     init(_ why: String, on loop: any ClientLoop, _ report: @escaping (ChannelEvent) -> Void) {
         self.loop = loop
         self.report = report
-        // Its opener has to have it first. It holds itself until then.
+        // The caller has to receive the channel first. The closure keeps it alive until then.
         loop.executeNextTick { self.report.take()?(.ended(.invalid(why))) }
     }
 

@@ -3,7 +3,7 @@ import LiveClient
 
 /// The connection as a stream of server-sent events.
 extension ClientConnection {
-    /// How often it is checked whether anything came.
+    /// How often the connection checks during the silence limit whether anything arrived.
     private static var looksPerSilence: UInt64 { 3 }
 
     func openStream(_ opening: Opening, _ framing: BodyFraming) {
@@ -34,12 +34,12 @@ extension ClientConnection {
         }
     }
 
-    /// A stream whose way is gone brings nothing, not even its end.
+    /// Detects a broken connection: a stream without a network path brings nothing, not even its end.
     private func listen(silentLooks: UInt64) {
         let pause = settings.limits.silenceMilliseconds / Self.looksPerSilence
         pingTimer = loop.schedule(afterMilliseconds: pause) { [weak self] in
             guard let self, case .streaming = self.phase, self.ending == nil else { return }
-            // What we do not read cannot be missed.
+            // While we do not read, we cannot miss anything.
             let silent = self.isAlive || self.isPaused ? 0 : silentLooks + 1
             self.isAlive = false
             guard silent < Self.looksPerSilence else {
@@ -50,9 +50,9 @@ extension ClientConnection {
     }
 }
 
-/// Reads the body of an event stream, as HTTP/1.1 frames it, into its messages.
+/// Reads the body of an event stream, as HTTP/1.1 frames it, and returns its messages.
 struct EventStreamReading {
-    /// Why the stream cannot be read on, for people.
+    /// Why the stream cannot be read any further, as text for people.
     struct Fault: Error, Equatable {
         let text: String
     }
@@ -65,10 +65,10 @@ struct EventStreamReading {
         messages = EventStreamMessages(maximumMessageBytes: maximumMessageBytes)
     }
 
-    /// What the server has said as its last message.
+    /// The server's last message, the `bye`.
     var goodbye: ConnectionEnding? { messages.bye.map { .closed($0.code, reason: $0.reason) } }
 
-    /// Whether the body has come to its end.
+    /// Whether the body has ended.
     var isDone: Bool { body.isDone }
 
     mutating func receive(_ bytes: Span<UInt8>) throws(Fault) -> [EventStreamMessages.Message] {

@@ -10,8 +10,8 @@ extension ClientConnection {
         return current == .open
     }
 
-    /// What was sent and the kernel has not taken yet. Who sends much waits for
-    /// ``ConnectionOwner/connectionDrained()`` from some bound on.
+    /// The bytes that were sent and that the kernel has not accepted yet. An owner that sends much sets a limit and then waits
+    /// for ``ConnectionOwner/connectionDrained()``.
     package var pendingBytes: Int { transport?.pendingBytes ?? 0 }
 
     private var isBlocked: Bool { transport?.isBlocked ?? false }
@@ -39,7 +39,7 @@ extension ClientConnection {
             guard ending == nil else { return }
             deliver(event)
         }
-        // Answers to pings of a peer that does not read replace each other, instead of gathering.
+        // If the peer does not read, answers to its pings replace each other and do not accumulate.
         if !isBlocked || !isOpen { writeOutput() }
     }
 
@@ -60,7 +60,7 @@ extension ClientConnection {
         }
     }
 
-    /// Asks the server to wait, by reading no further; messages that were read before may still be delivered.
+    /// Makes the server wait, because we stop reading. Messages that were read before may still be delivered.
     package func pauseReading() {
         isPaused = true
         transport?.pauseReading()
@@ -78,7 +78,7 @@ extension ClientConnection {
         transport?.write(bytes)
     }
 
-    /// Sends a message. False, and nothing is sent, before the opening and after the beginning of a close.
+    /// Sends a message. Returns false and sends nothing before the opening and after the beginning of a close.
     @discardableResult
     package func send(_ kind: MessageKind, _ payload: [UInt8]) -> Bool {
         guard isOpen, session?.send(kind, payload.span) == true else { return false }
@@ -86,7 +86,7 @@ extension ClientConnection {
         return true
     }
 
-    /// Sends a ping of the caller's own.
+    /// Sends a ping of the caller.
     ///
     /// - Precondition: at most 125 bytes.
     package func ping(_ payload: [UInt8]) {
@@ -95,7 +95,7 @@ extension ClientConnection {
         writeOutput()
     }
 
-    /// Sends a pong that nobody asked for.
+    /// Sends a pong without a ping.
     ///
     /// - Precondition: at most 125 bytes.
     package func pong(_ payload: [UInt8]) {
@@ -104,7 +104,7 @@ extension ClientConnection {
         writeOutput()
     }
 
-    /// Begins to close; what is under way is delivered first. Before the opening it gives up.
+    /// Begins to close. Messages being sent or received are delivered first. Before the opening it drops the attempt.
     ///
     /// - Precondition: the code may be sent, and the reason has at most ``CloseCode/maximumReasonBytes``.
     package func close(_ code: CloseCode = .normal, reason: String = "") {
@@ -132,7 +132,7 @@ extension ClientConnection {
     private func awaitPong() {
         pongTimer = loop.schedule(afterMilliseconds: settings.limits.pongMilliseconds) { [weak self] in
             guard let self, self.heartbeat.isWaiting else { return }
-            // What we do not read cannot be missed.
+            // While we do not read, we cannot miss a pong.
             if self.isPaused { return self.awaitPong() }
             self.end(.noPong)
         }
@@ -148,7 +148,7 @@ extension ClientConnection {
     }
 }
 
-/// Pings of ours and the time until their pongs. Knows no timer: its owner calls ``next(now:)`` when one is due.
+/// Our pings and the time until their pongs. It has no timer: its owner calls ``next(now:)`` when one is due.
 struct Heartbeat {
     private var sequence: UInt64 = 0
     private var outstanding: (payload: [UInt8], sentAt: ContinuousClock.Instant)?
@@ -165,7 +165,7 @@ struct Heartbeat {
         return payload
     }
 
-    /// The time since the ping that this pong answers; nil when it answers none (RFC 6455 §5.5.3 allows that).
+    /// The time since the ping that this pong answers; nil if it answers none, which RFC 6455 §5.5.3 allows.
     mutating func roundTrip(of pong: [UInt8], now: ContinuousClock.Instant) -> Duration? {
         guard let outstanding, outstanding.payload == pong else { return nil }
         self.outstanding = nil

@@ -29,7 +29,7 @@ extension ClientConnection: TransportOwner {
         }
     }
 
-    /// RFC 9110 §9.3.6: any 2xx means that what follows the header is the server.
+    /// RFC 9110 §9.3.6: any 2xx means that the server's bytes follow the header.
     private func receiveProxy(_ parser: ResponseParser, _ bytes: Span<UInt8>) {
         var parser = parser
         switch parser.consume(bytes) {
@@ -40,7 +40,7 @@ extension ClientConnection: TransportOwner {
                 let reason = String(decoding: head.reason, as: UTF8.self)
                 return end(.notConnected(.proxyRefused(status: head.status, reason: reason)))
             }
-            // Nobody has been asked anything yet, so what follows is the proxy's own.
+            // No request was sent to the server yet, so what follows comes from the proxy.
             guard consumed == bytes.count else { return end(.notConnected(.proxyFault(.notHTTP))) }
             beginBehindProxy()
         }
@@ -86,7 +86,7 @@ extension ClientConnection: TransportOwner {
         finish(ending(by: end))
     }
 
-    /// What the end of the transport means, where nothing was decided before.
+    /// The ending that the end of the transport means, if none was decided before.
     private func ending(by end: TransportEnd) -> ConnectionEnding {
         let failure: ConnectFailure
         switch end {
@@ -112,7 +112,7 @@ extension ClientConnection: TransportOwner {
         }
     }
 
-    /// An event stream that said `bye` ends as it said.
+    /// An event stream that sent `bye` ends with the code of that message.
     private func cut(_ how: String) -> ConnectionEnding {
         if case .streaming(let reading) = phase, let goodbye = reading.goodbye { return goodbye }
         return .cut(how)
@@ -128,7 +128,7 @@ extension ConnectionSettings {
 }
 
 extension StreamEnd {
-    /// For people; which side closed is what they need to know.
+    /// As text for people, who need to know which side closed.
     var explanation: String {
         switch self {
         case .peerClosed, .closed: "the server closed the connection"

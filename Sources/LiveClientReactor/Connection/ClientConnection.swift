@@ -5,18 +5,18 @@ import TLS
 import Transport
 import WebSocket
 
-/// One connection of a client, from the first packet to the last: connects, says TLS, asks a proxy, shakes hands, and
-/// then carries messages, as a WebSocket, or as server-sent events one way; or it brings one document and ends. Lives
-/// on a loop and reports to its owner, which it holds until the end.
+/// One connection of a client, from the first packet to the last. It connects, asks a proxy, and does the TLS and HTTP
+/// handshakes. Then it carries messages in both directions as a WebSocket, or in one direction as server-sent events; or it
+/// fetches one document and ends. It lives on a loop and reports to its owner, which it holds until the end.
 ///
-/// It opens once and never comes back; who wants that makes another one.
+/// It opens once and never reconnects. To reconnect, make another one.
 package final class ClientConnection<Owner: ConnectionOwner> {
     enum Phase {
         case new
         case connecting(Connector)
         case askingProxy(ResponseParser)
         case shakingHands(OpeningHandshake)
-        /// Frames flow, or the end of them is being said.
+        /// Frames are exchanged, or the close frames.
         case open
         case streaming(EventStreamReading)
         case ended
@@ -29,17 +29,17 @@ package final class ClientConnection<Owner: ConnectionOwner> {
     var transport: Transport<ClientConnection<Owner>>?
     var session: WebSocketSession?
     var heartbeat = Heartbeat()
-    /// Of the step that is under way: connecting, closing, lingering.
+    /// The deadline of the current step: connecting, closing, lingering.
     private var deadline: Timer?
     var pingTimer: Timer?
     var pongTimer: Timer?
-    /// Decided before the transport has ended.
+    /// The ending that was decided before the transport has ended.
     var ending: ConnectionEnding?
     var events: [WebSocketEvent] = []
     var isPaused = false
-    /// Whether something came since the last check.
+    /// Whether something has arrived since the last check.
     var isAlive = false
-    /// Whether somebody has taken the connection: what fails afterwards is not for want of a way there.
+    /// Whether a peer has accepted the connection: a later failure does not mean that there is no path to it.
     package private(set) var wasReached = false
 
     package init(_ settings: ConnectionSettings, on shared: TransportLoop) {
@@ -50,7 +50,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
 
     var loop: EventLoop { shared.loop }
 
-    /// Begins to connect, and to report to `owner`. Once, on the loop.
+    /// Begins to connect, and to report to `owner`. Call it once, on the loop.
     package func start(_ owner: Owner) {
         guard case .new = phase else { preconditionFailure("a connection is started once") }
         self.owner = owner
@@ -100,7 +100,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
         }
     }
 
-    /// Tells what has come by now: a refusal, or nothing.
+    /// Ends with what has arrived by now: a refusal, or nothing.
     func connectIsLate() {
         switch phase {
         case .new, .open, .streaming, .ended: return
@@ -115,7 +115,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
         }
     }
 
-    /// A refusal counts even where its body is cut; half of a document is none.
+    /// A refusal counts even if its body is cut. A part of a document does not count.
     func refusal(_ handshake: OpeningHandshake) -> ConnectionEnding? {
         guard let refused = handshake.refused, settings.form != .document else { return nil }
         return .refused(refused)
@@ -123,7 +123,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
 
     // MARK: Ending
 
-    /// Replaces the deadline of the step before.
+    /// Sets the deadline, which replaces that of the step before.
     func setDeadline(_ milliseconds: UInt64, _ expired: @escaping (ClientConnection<Owner>) -> Void) {
         clearDeadline()
         deadline = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
@@ -138,7 +138,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
         deadline = nil
     }
 
-    /// Decides how it has ended, unless that was decided before, and closes the transport.
+    /// Sets the ending, unless it is decided already, and closes the transport.
     func end(_ ending: ConnectionEnding, afterFlush: Bool = false) {
         if self.ending == nil { self.ending = ending }
         transport?.close(afterFlush: afterFlush)
@@ -155,7 +155,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
         owner.connectionEnded(self.ending ?? ending)
     }
 
-    /// Drops the connection, or the attempt at one, without another word.
+    /// Drops the connection, or the attempt at one, without a close frame.
     package func abort() {
         switch phase {
         case .new, .ended: return
@@ -170,7 +170,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
 @available(*, unavailable) extension ClientConnection: Sendable {}
 
 extension ConnectionSettings {
-    /// How the first byte goes out: to the proxy, or to the server.
+    /// The security of the first bytes: that of the proxy, or of the server.
     var firstSecurity: TransportSecurity {
         guard let proxy else { return serverSecurity }
         guard proxy.isSecure, let tls else { return .plain }
@@ -183,33 +183,33 @@ extension ConnectionSettings {
     }
 }
 
-/// What a ``ClientConnection`` reports to the one that uses it. All of it comes on the connection's loop.
+/// What a ``ClientConnection`` reports to its user. All calls come on the connection's loop.
 ///
-/// Any method of the connection may be called from any of these, closing included.
+/// Any method of the connection may be called from any of these, also those that close it.
 package protocol ConnectionOwner: AnyObject {
-    /// The server said 101, or began its stream. Before everything but the end.
+    /// The server answered 101, or began its stream. It comes before everything except the end.
     func connectionOpened(_ opening: Opening)
 
-    /// Bytes of an event stream's body came: an event, a comment, a part of one. Before what they hold.
+    /// Bytes of an event stream's body arrived: an event, a comment, or a part of one. It comes before their content.
     func connectionReceivedBytes()
 
     func connectionReceived(_ kind: MessageKind, _ payload: [UInt8])
 
-    /// An event stream has come to a position that can be resumed from; behind the message that leads there.
+    /// An event stream has reached a position to resume from. It comes after the message with that position.
     func connectionReached(_ cursor: LiveCursor)
 
-    /// A ping came; it was answered.
+    /// A ping arrived, and was answered.
     func connectionReceivedPing(_ payload: [UInt8])
 
-    /// A pong came.
+    /// A pong arrived.
     ///
-    /// - Parameter roundTrip: since the ping that it answers; nil for one that answers none of ours.
+    /// - Parameter roundTrip: the time since the ping that it answers; nil if it answers none of ours.
     func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?)
 
-    /// Everything that was sent has been taken by the kernel.
+    /// The kernel has accepted everything that was sent.
     func connectionDrained()
 
-    /// It is over, exactly once, and after every other call. Never comes from within a method of the connection.
+    /// The connection is over. It comes exactly once, after every other call, and never from within a method of the connection.
     func connectionEnded(_ ending: ConnectionEnding)
 }
 

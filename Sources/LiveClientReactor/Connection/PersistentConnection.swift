@@ -5,13 +5,13 @@ import TLS
 import Transport
 import WebSocket
 
-/// A connection that is opened again: it follows redirects, and comes back where the protocol says that a client does.
+/// A connection that is opened again: it follows redirects, and reconnects where the protocol requires that of a client.
 ///
-/// Lives on a loop; holds its owner until it is over.
+/// It lives on a loop, and holds its owner until it is over.
 package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     private enum State {
         case new
-        /// The owner was asked to prepare an attempt.
+        /// The owner has to prepare an attempt.
         case preparing
         case trying(ClientConnection<PersistentConnection<Owner>>)
         case waiting(Timer)
@@ -20,10 +20,10 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
 
     private let settings: ConnectionSettings
     private let shared: TransportLoop
-    /// How many redirects are followed for one attempt; nil follows none.
+    /// How many redirects one attempt follows; nil follows none.
     private let maximumRedirects: Int?
     private let reconnects: Bool
-    /// Whether a document that the server puts off is asked for again, though nothing else is.
+    /// Whether a document that the server postpones is requested again, even if there is no other reconnect.
     private let asksAgain: Bool
     private var policy: ReconnectPolicy
     private var path: RedirectPath
@@ -31,7 +31,8 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     private var state = State.new
     private var openedAt: UInt64?
     private var isClosing = false
-    /// `Authorization` of the last attempt, or the token that its stream went on with; and the one that has expired, as the server said: no attempt is made with it.
+    /// `Authorization` of the last attempt, or the token with which its stream continued; and the value that the server reported
+    /// as expired, which no attempt uses.
     private var credentials: String?
     private var expiredCredentials: String?
 
@@ -55,7 +56,7 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
         if case .trying(let connection) = state { connection } else { nil }
     }
 
-    /// Begins. Once, on the loop.
+    /// Begins. Call it once, on the loop.
     package func start(_ owner: Owner) {
         self.owner = owner
         prepare()
@@ -73,8 +74,8 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     /// Makes the attempt that was being prepared.
     ///
     /// - Parameters:
-    ///   - shown: what says who asks; where a redirect led to another server, none of it is shown.
-    ///   - since: where to go on; it takes the place of the address's own `since`.
+    ///   - shown: the credentials. If a redirect led to another server, none of them is sent.
+    ///   - since: the cursor to resume from; it replaces the `since` of the address.
     package func proceed(_ shown: OriginCredentials, since: LiveCursor? = nil) {
         guard case .preparing = state, !isClosing else { return }
         let isSameOrigin = path.isSameOrigin
@@ -94,27 +95,27 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
         connectionEnded(.notConnected(failure))
     }
 
-    // MARK: The face
+    // MARK: The interface
 
     package var isOpen: Bool { connection?.isOpen ?? false }
 
     package var pendingBytes: Int { connection?.pendingBytes ?? 0 }
 
-    /// Whether the connection, or the attempt at one, is with the server that was named, which credentials are meant for.
+    /// Whether the connection, or the attempt at one, is with the configured server, for which the credentials are meant.
     package var isSameOrigin: Bool { path.isSameOrigin }
 
-    /// Sends a message. False, and nothing is sent, while there is no open connection, and where ``keepsBack(_:)`` says so.
+    /// Sends a message. Returns false and sends nothing without an open connection, or if ``keepsBack(_:)`` is true.
     @discardableResult
     package func send(_ kind: MessageKind, _ payload: [UInt8]) -> Bool {
         !keepsBack(payload) && connection?.send(kind, payload) ?? false
     }
 
-    /// Whether this message brings a token, and the server is not the one that was named.
+    /// Whether this message contains a token, and the server is not the configured one.
     package func keepsBack(_ payload: [UInt8]) -> Bool {
         !isSameOrigin && OriginCredentials.isCredential(message: payload)
     }
 
-    /// Has the open stream go on with this token, if it is another one than its last. A server that a redirect led to is sent none.
+    /// Continues the open stream with this token, if it is not the last one. A server after a redirect never receives it.
     ///
     /// - Returns: whether it was sent.
     @discardableResult
@@ -148,7 +149,7 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
         }
     }
 
-    /// Drops whatever there is without another word.
+    /// Drops everything without a close frame.
     package func abort() {
         isClosing = true
         if let connection { connection.abort() } else { close() }
@@ -207,7 +208,7 @@ extension PersistentConnection: ConnectionOwner {
             }
         }
         if case .refused(let answer) = ending, follows(answer) { return }
-        // The next attempt asks the server that the user named.
+        // The next attempt goes to the server that the user configured.
         path = RedirectPath(settings.url)
         guard reconnects || asksAgain && ending.isPostponement,
             case .wait(let milliseconds) = policy.verdict(on: ending, openMilliseconds: stood)
@@ -231,11 +232,11 @@ extension PersistentConnection: ConnectionOwner {
     }
 }
 
-/// What a ``PersistentConnection`` reports to the one that uses it. All of it comes on its loop.
+/// What a ``PersistentConnection`` reports to its user. All calls come on its loop.
 package protocol PersistentConnectionOwner: AnyObject {
     /// An attempt is about to be made: call ``PersistentConnection/proceed(_:since:)``, now or later on the loop.
     ///
-    /// - Parameter isSameOrigin: false where a redirect leads away from the server that credentials are meant for.
+    /// - Parameter isSameOrigin: false if a redirect leads away from the server that the credentials are meant for.
     func connectionPrepares(_ url: WebSocketURL, isSameOrigin: Bool)
 
     func connectionOpened(_ opening: Opening)
@@ -245,28 +246,28 @@ package protocol PersistentConnectionOwner: AnyObject {
     func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?)
     func connectionDrained()
 
-    /// A server's redirect is followed.
+    /// A redirect of the server is followed.
     func connectionRedirected(to url: WebSocketURL)
 
-    /// A server's redirect is not followed.
+    /// A redirect of the server is not followed.
     func connectionRemains(_ problem: RedirectPath.Problem)
 
-    /// A document has come; says what follows.
+    /// A document has arrived. The result states what follows.
     func connectionAnswered(_ answer: ServerAnswer) -> AfterAnswer
 
-    /// An attempt, or the connection that came of it, has ended.
+    /// An attempt, or the connection that it led to, has ended.
     ///
-    /// - Parameter retryMilliseconds: after so long there is another attempt; nil: it is over, and nothing follows.
+    /// - Parameter retryMilliseconds: the wait before another attempt; nil: it is over, and nothing follows.
     func connectionEnded(_ ending: ConnectionEnding, retryMilliseconds: UInt64?)
 }
 
 /// What follows a document.
 package enum AfterAnswer: Equatable, Sendable {
-    /// The next one is asked for.
+    /// The client requests the next one.
     case again(afterMilliseconds: UInt64)
     /// It was the last.
     case done
-    /// It was none: an error, with which coming back is decided as for any refusal.
+    /// It was an error, not a document. Whether to reconnect is decided as for any refusal.
     case refused
 }
 

@@ -8,14 +8,14 @@ import Transport
 import WebSocket
 
 extension LiveTransport {
-    /// Over sockets, epoll and OpenSSL: for Linux.
+    /// Uses sockets, epoll and OpenSSL: for Linux.
     public static var reactor: LiveTransport {
         LiveTransport { trust throws(LiveClientError) in try ReactorNetwork(trust) }
     }
 }
 
 extension LiveClientConfiguration {
-    /// Makes a configuration with the defaults for an address, and ``LiveTransport/reactor``.
+    /// Makes a configuration for an address, with the defaults and ``LiveTransport/reactor``.
     public init(url: String) { self.init(url: url, transport: .reactor) }
 }
 
@@ -32,7 +32,7 @@ extension EventLoop: ClientLoop {
 final class ReactorNetwork: ClientNetwork {
     private let events: EventLoop
     private let tls: TLSContext?
-    /// Made by the first that is opened.
+    /// Made when the first connection opens.
     private let shared = Mutex<LoopBound<TransportLoop>?>(nil)
 
     var loop: any ClientLoop { events }
@@ -75,7 +75,7 @@ extension ConnectionSettings {
 }
 
 extension ChannelEnding {
-    /// - Parameter wasReached: a server, or somebody before it, took the connection.
+    /// - Parameter wasReached: whether a server, or a proxy before it, accepted the connection.
     init(_ ending: ConnectionEnding, wasReached: Bool) {
         switch ending {
         case .answered(let answer): self = .answered(answer)

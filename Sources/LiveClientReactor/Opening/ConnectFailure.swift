@@ -2,16 +2,16 @@ import HTTP
 import LiveClient
 import TLS
 
-/// Why there is no connection: nothing that a server speaking HTTP has decided.
+/// Why there is no connection. A decision of an HTTP server is not one of these reasons.
 package enum ConnectFailure: Error, Equatable, Sendable {
-    /// The name was not found, or no address answered; in the resolver's or the kernel's words.
+    /// The name was not found, or no address answered; with the text of the resolver or the kernel.
     case network(String)
     case tls(String)
     /// The proxy answered `CONNECT` with another status than 200.
     case proxyRefused(status: Int, reason: String)
-    /// What the proxy answered is no HTTP.
+    /// The proxy's answer is not HTTP.
     case proxyFault(ResponseFault)
-    /// The limit passed.
+    /// The time limit was exceeded.
     case deadline(milliseconds: UInt64)
     /// The connection was cut before there was an answer.
     case cut(String)
@@ -20,7 +20,7 @@ package enum ConnectFailure: Error, Equatable, Sendable {
     case badUpgrade(UpgradeFault)
     /// The server chose extensions that do not fit what was offered.
     case badExtensions
-    /// The owner has no credentials to show; with its reason.
+    /// The owner has no credentials to send; with its reason.
     case credentials(String)
     /// The request cannot be sent.
     case badRequest(RequestFault)

@@ -2,7 +2,7 @@ import LiveClient
 import WebSocket
 
 extension ConnectionEnding {
-    /// The server asks to come back at a certain time, instead of answering.
+    /// Whether the server did not answer the request, but asked for a retry at a certain time.
     var isPostponement: Bool {
         guard case .refused(let answer) = self else { return false }
         return [429, 503].contains(answer.status) && answer.retryAfterMilliseconds != nil
@@ -11,18 +11,18 @@ extension ConnectionEnding {
 
 /// How a connection ended.
 package enum ConnectionEnding: Equatable, Sendable {
-    /// There never was one.
+    /// There was never a connection.
     case notConnected(ConnectFailure)
-    /// The server answered, and not with 101.
+    /// The server answered, but not with 101.
     case refused(ServerAnswer)
-    /// What ``StreamForm/document`` asks for: the whole answer, whatever its status.
+    /// The answer to ``StreamForm/document``: the whole answer, with any status.
     case answered(ServerAnswer)
-    /// Close frames went both ways, or an event stream said `bye`; the server's code, `.noStatus` where its frame was
+    /// Both sides sent close frames, or an event stream sent `bye`. It has the server's code, or `.noStatus` if its frame was
     /// empty.
     case closed(CloseCode, reason: String)
-    /// The server broke a rule of WebSocket; the close frame said so.
+    /// The server broke a rule of WebSocket, and our close frame stated it.
     case broken(WebSocketError)
-    /// The connection ended without a close frame of the server.
+    /// The connection ended without a close frame from the server.
     case cut(String)
     /// We closed, and no answer came within ``ClientLimits/closeMilliseconds``.
     case closeUnanswered

@@ -3,36 +3,36 @@ import LiveClient
 import TLS
 import WebSocket
 
-/// What it takes to open one connection.
+/// The settings to open one connection.
 package struct ConnectionSettings: Sendable {
     package var url: WebSocketURL
     package var form = StreamForm.webSocket
-    /// For `wss`; required there.
+    /// For `wss`, where it is required.
     package var tls: TLSContext?
-    /// For other servers, where redirects lead; nil: ``tls``, which shows no certificate of ours.
+    /// For other servers, to which redirects lead; nil: ``tls``, which sends no certificate of ours.
     package var tlsElsewhere: TLSContext?
     package var proxy: ProxyServer?
-    /// The value of `Host` where it is not the address's own.
+    /// The value of `Host`, if it is not that of the address.
     package var host: String?
     /// The value of `Sec-WebSocket-Version`: 13, or 8, which was the same on the wire.
     package var version = 13
     package var protocols: [String] = []
-    /// Fields besides those of the handshake itself.
+    /// Fields in addition to those of the handshake itself.
     package var headers: [(name: String, value: String)] = []
-    /// What a document is asked for with, as JSON; the request is a `POST` then.
+    /// The body that asks for a document, as JSON. With it the request is a `POST`.
     package var jsonBody: [UInt8]?
-    /// Offered where it is set.
+    /// Offered if it is set.
     package var deflate: DeflateOffer?
     package var limits = ClientLimits()
-    /// Pings are sent so often; nil sends none.
+    /// The ping interval; nil sends no pings.
     package var pingMilliseconds: UInt64?
 
     package init(url: WebSocketURL) { self.url = url }
 
-    /// These for one attempt: at `url`, where a redirect may have led. Another server than the one that was named is shown
-    /// nothing that says who asks.
+    /// These settings for one attempt at `url`, to which a redirect may have led. A server other than the configured one receives
+    /// no credentials.
     ///
-    /// - Parameter since: where to go on; it takes the place of the address's own `since`.
+    /// - Parameter since: the cursor to resume from; it replaces the `since` of the address.
     package func attempt(
         at url: WebSocketURL, credentials: OriginCredentials, since: LiveCursor?
     ) -> ConnectionSettings {
@@ -48,7 +48,7 @@ package struct ConnectionSettings: Sendable {
         return settings
     }
 
-    /// The opening of one connection; its request is all that the server is asked.
+    /// The opening of one connection; its request is the only one that the server gets.
     func handshake() -> OpeningHandshake {
         OpeningHandshake(
             offer(), form: form, deflate: deflate,
@@ -66,16 +66,16 @@ package struct ConnectionSettings: Sendable {
     }
 }
 
-/// An HTTP proxy that connects us by `CONNECT` (RFC 9110 §9.3.6).
+/// An HTTP proxy that connects us with `CONNECT` (RFC 9110 §9.3.6).
 package struct ProxyServer: Sendable, Equatable {
     package let host: String
     package let port: Int
-    /// Whether the way to the proxy is TLS.
+    /// Whether the connection to the proxy uses TLS.
     package let isSecure: Bool
     /// `user:password`.
     package let credentials: [UInt8]?
 
-    /// Reads `[http://|https://][user:password@]host[:port]`.
+    /// Parses `[http://|https://][user:password@]host[:port]`.
     package init(_ text: String) throws(URLFault) {
         let scheme = text.firstRange(of: "://").map { text[..<$0.lowerBound].lowercased() }
         if let scheme, scheme != "http", scheme != "https" {
@@ -89,7 +89,7 @@ package struct ProxyServer: Sendable, Equatable {
         credentials = url.userInformation
     }
 
-    /// The request that asks for a way to a server.
+    /// The request for a connection to a server.
     func request(to authority: String) throws(RequestFault) -> [UInt8] {
         var headers = [(name: "Host", value: authority)]
         if let credentials { headers.append(("Proxy-Authorization", "Basic " + Base64.encode(credentials))) }
@@ -99,30 +99,30 @@ package struct ProxyServer: Sendable, Equatable {
 
 /// What one connection may cost a client, in bytes and in time.
 package struct ClientLimits: Sendable, Equatable {
-    /// A message of the server. Over it the connection is closed with 1009.
+    /// The limit of a server's message. A larger one closes the connection with 1009.
     package var maximumMessageBytes = 64 << 20
     /// Frames of one message: 64 MiB in frames of 64 bytes.
     package var maximumFragments = 1 << 20
-    /// Pings and pongs of the server in a second; each costs an answer.
+    /// The server's pings and pongs in a second; each ping costs an answer.
     package var maximumControlFramesPerSecond = 1000
-    /// From the first step of connecting to the whole answer, absolute: bytes that trickle in do not prolong it.
+    /// From the first step of connecting to the whole answer. It is absolute: bytes that trickle in do not extend it.
     package var connectMilliseconds: UInt64 = 10_000
-    /// How much longer an answer may take than ``connectMilliseconds``: the wait of a long poll.
+    /// How much longer than ``connectMilliseconds`` an answer may need: the wait of a long poll.
     package var patienceMilliseconds: UInt64 = 0
-    /// An event stream that brings nothing for so long is lost: a server writes a comment every 25 s.
+    /// An event stream that brings nothing for this time is lost: a server sends a comment every 25 s.
     package var silenceMilliseconds: UInt64 = 75_000
-    /// What is kept of the body of a document.
+    /// How much of the body of a document is kept.
     package var maximumDocumentBytes = 16 << 20
     /// From our close frame to the server's.
     package var closeMilliseconds: UInt64 = 5_000
-    /// From the exchange of close frames to the server's closing of the connection, which RFC 6455 §7.1.1 wants to come
-    /// first; afterwards we do it.
+    /// From the exchange of close frames until the server closes the connection. RFC 6455 §7.1.1 wants the server to close first;
+    /// after this time we do it.
     package var lingerMilliseconds: UInt64 = 1_000
-    /// What is kept of the body of a refusal.
+    /// How much of the body of a refusal is kept.
     package var maximumRefusalBytes = 4 << 10
-    /// From a ping to its pong; without one by then the connection is lost.
+    /// From a ping to its pong. Without a pong in this time the connection is lost.
     package var pongMilliseconds: UInt64 = 10_000
-    /// What is read no further from while a send is under way: over it the answers to pings wait.
+    /// The limit of bytes waiting to be sent. Above it the connection does not read on, and answers to pings wait.
     package var maximumPendingBytes = 256 << 10
 
     package init() {}

@@ -3,11 +3,11 @@ import LiveClient
 import TLS
 import WebSocket
 
-/// What a 101 has brought.
+/// The result of a 101.
 package struct Opening: Equatable, Sendable {
     /// The subprotocol that the server chose, if any.
     package let subprotocol: String?
-    /// How both sides may compress, if that was agreed.
+    /// How both sides may compress, if they agreed on it.
     package let deflate: DeflateParameters?
     package let headers: HeaderFields
 }
@@ -16,9 +16,9 @@ package struct Opening: Equatable, Sendable {
 struct OpeningHandshake {
     enum Progress: Equatable {
         case needMore
-        /// The first `consumed` bytes of the input belonged to the answer; what follows are frames.
+        /// The first `consumed` bytes of the input belong to the answer; frames follow.
         case open(Opening, consumed: Int)
-        /// A stream of events, with how it ends; what follows in the input belongs to it.
+        /// A stream of events, and how it ends. The rest of the input belongs to it.
         case stream(Opening, BodyFraming, consumed: Int)
         case refused(ServerAnswer)
         case answered(ServerAnswer)
@@ -33,7 +33,7 @@ struct OpeningHandshake {
     private var parser = ResponseParser()
     private var refusal: (head: ResponseHead, body: BodyReader)?
 
-    /// - Parameter maximumBodyBytes: of a refusal, or of the document.
+    /// - Parameter maximumBodyBytes: the limit of a refusal, or of the document.
     init(_ offer: UpgradeOffer, form: StreamForm = .webSocket, deflate: DeflateOffer?, maximumBodyBytes: Int) {
         self.offer = offer
         self.form = form
@@ -45,7 +45,7 @@ struct OpeningHandshake {
     /// A key for ``UpgradeOffer``: base64 of 16 random bytes (RFC 6455 §4.1).
     static func makeKey() -> String { Base64.encode(Random.bytes(16)) }
 
-    /// What the client sends.
+    /// The bytes that the client sends.
     func request() throws(RequestFault) -> [UInt8] {
         switch form {
         case .webSocket: try offer.serialized()
@@ -69,7 +69,7 @@ struct OpeningHandshake {
                 }
                 refusal = (head, BodyReader(framing, maximumBytes: maximumBodyBytes))
             } catch {
-                // Where its body ends is not known; the status is, and that is what people need.
+                // The end of its body is unknown, but the status is known, and people need that.
                 refusal = (head, BodyReader(.none, maximumBytes: 0))
             }
             return readBody(bytes.extracting(consumed..<bytes.count))
@@ -90,7 +90,7 @@ struct OpeningHandshake {
         return form == .document ? .answered(refused) : .refused(refused)
     }
 
-    /// The connection has ended, which is how a body without a length does.
+    /// The connection has ended, which also ends a body without a length.
     mutating func end() -> Progress? {
         try? refusal?.body.end()
         return whole
@@ -122,8 +122,8 @@ struct OpeningHandshake {
         }
     }
 
-    /// The refusal as far as it has come; nil while there is no head. It is what there is when the time is up or the
-    /// connection ends.
+    /// The refusal as far as it has arrived; nil without a head. It is the result when the time limit passes or the connection
+    /// ends.
     var refused: ServerAnswer? {
         guard let (head, body) = refusal else { return nil }
         return ServerAnswer(
@@ -132,17 +132,18 @@ struct OpeningHandshake {
     }
 }
 
-/// Where redirects have led a client, and what it may show there.
+/// Where redirects have led a client, and what it may send there.
 package struct RedirectPath: Sendable {
     /// Why a redirect is not followed.
     package enum Problem: Error, Equatable, Sendable {
         case tooMany(limit: Int)
         case badLocation(URLFault)
-        /// The ticket of ``RedirectPath/first`` stands in another server's address, as servers repeat what they were asked for.
+        /// Another server's address contains the ticket of ``RedirectPath/first``, because servers repeat what the request
+        /// contained.
         case carriesTicket
     }
 
-    /// Where the user wanted to go.
+    /// The address that the user asked for.
     package let first: WebSocketURL
     package private(set) var current: WebSocketURL
     private var count = 0
@@ -152,11 +153,11 @@ package struct RedirectPath: Sendable {
         current = url
     }
 
-    /// Whether what was meant for ``first`` may be shown to ``current``: credentials, and a `Host` that was set by
-    /// hand. A redirect is the word of a server, and tokens are not given away on it.
+    /// Whether ``current`` may receive what was meant for ``first``: credentials, and a `Host` that was set by hand. A redirect
+    /// is only a server's decision, and tokens are not sent to another server because of it.
     package var isSameOrigin: Bool { current.hasSameOrigin(as: first) }
 
-    /// Goes on to `location`.
+    /// Continues to `location`.
     package mutating func follow(_ location: [UInt8], maximum: Int) throws(Problem) {
         guard count < maximum else { throw .tooMany(limit: maximum) }
         let next: WebSocketURL

@@ -2,41 +2,41 @@ import LiveClient
 import LiveState
 import WebSocket
 
-/// When a client with connections of one kind comes back after one of them, or an attempt at one, has ended. The
-/// waits are those of ``Retry``; what an app's client does beyond, ``ConnectionMachine`` decides.
+/// When a client with connections of one kind reconnects after a connection, or an attempt at one, has ended. The waits are those
+/// of ``Retry``. ``ConnectionMachine`` decides what an app's client does beyond that.
 ///
-/// What the server says counts first: `retry_ms` of a close, `Retry-After` of a refusal.
+/// The server's request has priority: `retry_ms` of a close, `Retry-After` of a refusal.
 package struct ReconnectPolicy: Sendable {
     package enum Verdict: Equatable, Sendable {
         case wait(milliseconds: UInt64)
-        /// The server does not want us, or coming back would change nothing.
+        /// The server does not accept us, or a new connection would not help.
         case stop
     }
 
-    /// Statuses that the same request gets again.
+    /// Statuses that the same request would get again.
     private static let finalStatuses = [400, 401, 403, 404, 426]
 
-    /// Whether there is one token and no other: once it has expired there is nothing to come back with.
+    /// Whether there is only one token: once it has expired, the client cannot reconnect.
     private let hasFixedToken: Bool
     private var retry: Retry
-    /// Whether a new token was asked for just before: asking again at once would be a loop.
+    /// Whether a new token was requested just before: to request another at once would be a loop.
     private var refreshedToken = false
 
-    /// - Parameter seed: of the waits.
+    /// - Parameter seed: the seed of the waits.
     package init(hasFixedToken: Bool = false, seed: UInt32 = .random(in: 0...UInt32.max)) {
         self.hasFixedToken = hasFixedToken
         retry = Retry(seed: seed)
     }
 
-    /// A document came: the row of failures has ended.
+    /// A document arrived, so the series of failures has ended.
     package mutating func succeeded() {
         retry.reset()
         refreshedToken = false
     }
 
-    /// Decides on an ending.
+    /// Decides what follows an ending.
     ///
-    /// - Parameter openMilliseconds: how long the connection stood; nil where there was none.
+    /// - Parameter openMilliseconds: how long the connection was open; nil if there was none.
     package mutating func verdict(on ending: ConnectionEnding, openMilliseconds: UInt64?) -> Verdict {
         if let openMilliseconds, openMilliseconds >= UInt64(Retry.calm) { succeeded() }
         switch ending {
