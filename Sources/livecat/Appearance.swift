@@ -1,17 +1,17 @@
 import Glibc
 import Terminal
 
-/// Where livecat runs: which of its streams are terminals, and what the environment says of them.
+/// The environment of livecat: which of its streams are terminals, and the variables that concern them.
 struct Surroundings: Sendable {
     var inputIsTerminal = false
     var outputIsTerminal = false
     var noticesAreTerminal = false
     /// `TERM`.
     var terminalName: String?
-    /// `NO_COLOR`; an empty one says nothing.
+    /// `NO_COLOR`; an empty value has no effect.
     var noColor: String?
 
-    /// Those of this process.
+    /// The surroundings of this process.
     static var current: Surroundings {
         Surroundings(
             inputIsTerminal: TerminalMode.isTerminal(STDIN_FILENO),
@@ -29,12 +29,12 @@ struct Surroundings: Sendable {
     fileprivate var allowsColor: Bool { !isDumb && noColor?.isEmpty ?? true }
 }
 
-/// How livecat shows what happens: as it was asked to, where it runs.
+/// How livecat shows what happens, by its options and its surroundings.
 struct Appearance: Equatable, Sendable {
     let form: Screen.Form
     let colorsOutput: Bool
     let colorsNotices: Bool
-    /// There is a prompt and a line editor.
+    /// Whether there is a prompt and a line editor.
     let isInteractive: Bool
 
     init(_ settings: CatSettings, in surroundings: Surroundings) {

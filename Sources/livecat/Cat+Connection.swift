@@ -7,7 +7,7 @@ import WebSocket
 
 extension Cat: PersistentConnectionOwner {
     func connectionPrepares(_ url: WebSocketURL, isSameOrigin: Bool) {
-        // Pages are as large as the server likes: the next one waits for whoever reads.
+        // Pages are as large as the server likes, so the next one waits until standard output is read.
         if settings.connection.form == .document, output.isFull, !isEnding {
             owesRequest = (url, isSameOrigin)
             return
@@ -61,7 +61,7 @@ extension Cat: PersistentConnectionOwner {
         if settings.showsPingPong { screen.showControl(name, payload) }
     }
 
-    /// With two decimals, as `ping` has it.
+    /// With two decimals, as in the output of `ping`.
     static func milliseconds(_ duration: Duration) -> String {
         let hundredths = Int((duration / .microseconds(10)).rounded())
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"

@@ -1,6 +1,6 @@
 import LiveClientReactor
 
-/// What is done with what comes of a Livegate: the screen gets it, the file of cursors, and the stream another token.
+/// What livecat does with the data of a Livegate: it shows it, stores the cursor, and sends the stream another token.
 extension Cat {
     func perform(_ steps: [CatReading.Step]) {
         for step in steps {
@@ -23,17 +23,17 @@ extension Cat {
         return next
     }
 
-    /// How often the file is read while it holds the token that is about to end.
+    /// How often the file is read while it contains the token that is about to end.
     private static let tokenFileMilliseconds: UInt64 = 1_000
 
-    /// Sends the token that the file holds now, once it is another one than the stream has. A server that a redirect led to
-    /// is given none, whatever it says.
+    /// Sends the token in the file, once it differs from that of the stream. A server that a redirect led to never receives it,
+    /// whatever it sends.
     private func renewToken() {
         guard let path = settings.tokenFile, connection.isOpen, connection.isSameOrigin,
             settings.connection.form == .webSocket
         else { return }
         if let timer = renewalTimer.take() { loop.cancel(timer) }
-        // What cannot be read now may be about to be written; a new connection would say so.
+        // A file that cannot be read now may be about to be written; a new connection would report the error.
         let wait = renewalPace.wait(now: loop.now)
         if wait == 0, let token = try? TokenFile.token(path), connection.renew(token: token) {
             renewalPace.sent(now: loop.now)

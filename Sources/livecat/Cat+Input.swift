@@ -5,7 +5,7 @@ import Terminal
 import WebSocket
 
 extension Cat {
-    /// Reads on, as long as the connection keeps up. A terminal is read always.
+    /// Reads on, as long as the connection keeps up. A terminal is always read.
     func requestInput() {
         guard !isEnding, settings.connection.form == .webSocket, connection.isOpen || screen.editor != nil else {
             return
@@ -36,7 +36,7 @@ extension Cat {
 
     private func inputEnded() {
         if let last = splitter.end() { lines.append(last) }
-        // Ctrl-D on a terminal is a goodbye.
+        // Ctrl-D on a terminal means the end.
         if inputIsTerminal || !settings.outlivesInput(hadInput: !splitter.isEmpty) { closesAfterLines = true }
         sendLines()
     }
@@ -71,7 +71,7 @@ extension Cat {
         }
     }
 
-    /// Sends a message; a token only to the server that was named.
+    /// Sends a message. A message with a token is sent only to the server that the user named.
     func send(_ kind: MessageKind, _ payload: [UInt8]) {
         if connection.keepsBack(payload) {
             return screen.notice("error: not sent: a token is for the server that was named alone", .error)

@@ -7,12 +7,11 @@ import Terminal
 import Transport
 import WebSocket
 
-/// livecat at work: one connection, what comes from standard input, what goes to the screen, and how it ends. Lives on
-/// a loop.
+/// livecat at work: one connection, the input from standard input, the output to the screen, and the end. It lives on a loop.
 final class Cat {
-    /// Messages read from standard input that wait for the connection are bounded by this and one read.
+    /// The limit of messages read from standard input that wait for the connection; one read may come on top.
     static let maximumPendingBytes = 1 << 20
-    /// How long the end may take after a signal: the answer to a close, and a second for what is being written.
+    /// The time limit for the end after a signal: the answer to a close, and a second for the last writes.
     static let maximumGoodbyeMilliseconds: UInt64 = 6_000
 
     let settings: CatSettings
@@ -21,25 +20,25 @@ final class Cat {
     let output: Output
     let input: Input
     let connection: PersistentConnection<Cat>
-    /// For the prompt; nil where there is none.
+    /// For the prompt; nil if there is none.
     let terminal: TerminalMode?
     let inputIsTerminal: Bool
 
     var splitter = LineSplitter(maximumLineBytes: ClientLimits().maximumMessageBytes)
-    /// Read and not sent yet.
+    /// Lines that were read and not sent yet.
     var lines: ArraySlice<[UInt8]> = []
     var closesAfterLines = false
     var inputProblem: ExitStatus?
-    /// We wanted the end: the status is 0 whatever the server makes of it.
+    /// We wanted the end, so the status is 0 with any answer of the server.
     var isEnding = false
     var wasOpened = false
     var reading: CatReading
-    /// When the page was asked for that is awaited.
+    /// The time of the request for the page that is awaited.
     var requestedAt: UInt64 = 0
-    /// The next page waits until standard output has room.
+    /// The request for the next page, which waits until standard output accepts more.
     var owesRequest: (url: WebSocketURL, isSameOrigin: Bool)?
     var waitTimer: Timer?
-    /// While the token is about to end and the file has no other one yet.
+    /// Set while the token is about to end and the file contains no other one yet.
     var renewalTimer: Timer?
     var renewalPace = RenewalPace()
     private var signals: [SignalWatch] = []
@@ -86,7 +85,7 @@ final class Cat {
 
     // MARK: The end
 
-    /// Says goodbye; a second time it does not wait for the answer.
+    /// Closes the connection. The second call does not wait for the answer.
     func interrupted() {
         if isEnding { return quit(.success) }
         endByItself()
@@ -97,11 +96,11 @@ final class Cat {
         guard !isEnding else { return }
         isEnding = true
         connection.close(code, reason: reason)
-        // What holds back the server now would hold back its answer.
+        // A paused read now would also delay the server's answer.
         connection.resumeReading()
     }
 
-    /// The reader of standard output has gone: so do we, without a word.
+    /// Nothing reads standard output any more, so livecat ends too, without a notice.
     private func outputFailed(_ error: Int32) {
         if error != EPIPE {
             screen.notice("error: cannot write to standard output: \(SystemFailure.text(of: error))", .error)
@@ -118,7 +117,7 @@ final class Cat {
         output.finish(inputProblem ?? status)
     }
 
-    /// Ends at once, whatever is not written.
+    /// Ends at once, even if something is not written yet.
     private func quit(_ status: ExitStatus) {
         terminal?.restore()
         exit(status.code)

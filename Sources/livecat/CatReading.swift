@@ -3,31 +3,31 @@ import LiveClientReactor
 import Options
 import WebSocket
 
-/// What comes, read as the settings say: what of it is shown, where the next connection goes on, and when it is enough.
-/// Without I/O and without a clock.
+/// Reads what arrives, by the settings: what is shown, where the next connection resumes, and when it is enough. It has no I/O
+/// and no clock.
 struct CatReading {
-    /// What is done with what came, in this order.
+    /// A step to carry out for what arrived; steps are in order.
     enum Step: Equatable {
-        /// Shown where messages go, and counted.
+        /// A message, which is shown and counted.
         case message(MessageKind, [UInt8])
         /// A control message that `--json` shows as a message; it is not counted.
         case control([UInt8])
-        /// A line for the person.
+        /// A line for the user.
         case notice(String, Tone)
-        /// Everything up to here is shown.
+        /// Everything up to this cursor is shown.
         case reached(LiveCursor)
         /// The token of the stream is about to end.
         case renewToken
-        /// So many messages as were asked for have come.
+        /// The requested number of messages has arrived.
         case enough
     }
 
-    /// Between requests that a server should not have answered at once.
+    /// The pause between requests when a server answers at once but should not.
     static let minimumPauseMilliseconds: UInt64 = 1000
 
     private let settings: CatSettings
     private var received = 0
-    /// The newest that was shown: where the next connection goes on.
+    /// The newest cursor that was shown, where the next connection resumes.
     private(set) var cursor: LiveCursor?
     private var verification: Verification?
     private var resyncsInARow = 0
@@ -40,7 +40,7 @@ struct CatReading {
 
     private var isEnough: Bool { received == settings.count }
 
-    /// The cursor of what an event stream has brought.
+    /// Notes the cursor that an event stream has delivered.
     mutating func reach(_ cursor: LiveCursor) -> [Step] {
         self.cursor = cursor
         return [.reached(cursor)]
@@ -63,7 +63,7 @@ struct CatReading {
         return steps
     }
 
-    /// Events go where messages go, control messages are notices.
+    /// Shows events as messages, and control messages as notices.
     private mutating func takeProtocol(_ payload: [UInt8], _ steps: inout [Step]) {
         let message = StreamMessage(payload)
         if case .event(let event) = message { verify(event, &steps) }
@@ -88,7 +88,7 @@ struct CatReading {
 
     // MARK: Documents
 
-    /// - Parameter afterMilliseconds: how long the answer took.
+    /// - Parameter afterMilliseconds: the time from the request to the answer.
     mutating func take(_ answer: ServerAnswer, afterMilliseconds: UInt64) -> (steps: [Step], next: AfterAnswer) {
         var steps: [Step] = []
         switch settings.document {
@@ -135,8 +135,8 @@ struct CatReading {
             }
             steps += reach(at)
             guard more || settings.syncWaitSeconds != nil else { return .done }
-            // An empty page comes after the wait, that for a node that is behind too; one that comes at once is no reason to ask
-            // without a pause.
+            // An empty page normally comes after the wait, also from a node that is behind. One that comes at once must not lead
+            // to requests without a pause.
             let isEarly = lines.isEmpty && afterMilliseconds < Self.minimumPauseMilliseconds
             return .again(afterMilliseconds: isEarly ? Self.minimumPauseMilliseconds : 0)
         case .resync(let why, let at):
@@ -156,7 +156,7 @@ struct CatReading {
 
     // MARK: The end
 
-    /// What `--verify` has found, and the status that comes of it.
+    /// The result of `--verify`, and the exit status that it leads to.
     func end(_ status: ExitStatus) -> (notice: Step?, status: ExitStatus) {
         guard let verification else { return (nil, status) }
         let isWhole = verification.missing == 0

@@ -3,7 +3,7 @@ import LiveClientReactor
 import LiveState
 import Options
 
-/// Which document livecat asks for.
+/// The document that livecat asks for.
 enum CatDocument: Equatable {
     /// Pages of `/sync/v1`.
     case sync
@@ -12,7 +12,7 @@ enum CatDocument: Equatable {
     case mark(EventID)
 }
 
-/// `--archive`, `--inbox`, `--mark-read` and what stands beside them.
+/// `--archive`, `--inbox`, `--mark-read` and the options that go with them.
 extension CatSettings {
     mutating func setDocument(_ arguments: Arguments) throws(StartProblem) {
         let table = LivecatCommand.self
@@ -27,7 +27,7 @@ extension CatSettings {
             path = "/live/v1"
         }
         connection.url = connection.url.replacing(pathSuffix: "/live/v1", with: path)
-        // What is asked for says where it is: the server alone is enough.
+        // The option determines the path, so the server alone is enough.
         if document != .sync { connection.url = connection.url.replacingBarePath(with: path) }
         let isPage = document == .archive || document == .inbox
         let given: [(name: String, isGiven: Bool, isRight: Bool, needs: String)] = [
@@ -43,7 +43,7 @@ extension CatSettings {
         }
     }
 
-    /// What the address gets; a mark's is its body.
+    /// The parameters for the address. Those of a mark are in its body.
     mutating func archiveParameters(_ arguments: Arguments) throws(StartProblem) -> [(name: String, value: String)] {
         let table = LivecatCommand.self
         let (entities, id) = (arguments[table.entities], arguments[table.thing])

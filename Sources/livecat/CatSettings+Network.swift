@@ -14,8 +14,8 @@ extension CatSettings {
         if case .unix = connection.url.destination { throw .wrongUse("--proxy and a Unix socket exclude one another") }
     }
 
-    /// A context is made where it may be needed: for wss, behind a redirect, and when its files are named, so that one
-    /// that cannot be read is reported at once.
+    /// Makes a TLS context if it may be needed: for wss, after a redirect, and if its files are named, so that a file that cannot
+    /// be read is reported at once.
     mutating func setTLS(_ arguments: Arguments, _ askPassphrase: () -> String?) throws(StartProblem) {
         let table = LivecatCommand.self
         var tls = TLSClientSettings(
@@ -45,7 +45,7 @@ extension CatSettings {
         }
     }
 
-    /// What would only be found when the request is made.
+    /// Finds the errors that would otherwise show only when the request is made.
     func check() throws(StartProblem) {
         var seen: Set<String> = []
         for name in connection.protocols + credentials.protocols {
@@ -67,12 +67,12 @@ extension CatSettings {
 }
 
 extension Duration {
-    /// Whole milliseconds; options give no others.
+    /// Whole milliseconds; options have no smaller unit.
     var milliseconds: UInt64 { UInt64(self / .milliseconds(1)) }
 }
 
 extension String {
-    /// A subprotocol as people may see it.
+    /// A subprotocol in the form that people may see.
     var withoutToken: String {
         OriginCredentials.isCredential(protocolNamed: self) ? OriginCredentials.protocolPrefix + "…" : self
     }

@@ -2,7 +2,7 @@ import HTTP
 import LiveClientReactor
 import Options
 
-/// What asks for Livegate's protocol, and what is none of a stream that only comes.
+/// The options that ask for Livegate's protocol, and those that make no sense for a stream that only receives.
 extension CatSettings {
     mutating func setProtocol(_ arguments: Arguments) throws(StartProblem) {
         let table = LivecatCommand.self
@@ -27,15 +27,15 @@ extension CatSettings {
         hasCursors = connection.form != .webSocket || cursor != nil || asksForCursors
     }
 
-    /// A file needs cursors to keep.
+    /// Adds `at`, because a cursor file needs cursors.
     private func with(_ words: String?) -> String? {
         guard cursorFile != nil, connection.form == .webSocket else { return words }
         let list = words?.split(separator: ",").map(String.init) ?? []
         return (list.contains("at") ? list : ["at"] + list).joined(separator: ",")
     }
 
-    /// Whether the address, options included, makes a Livegate send cursors and control messages (its protocol's table
-    /// of parameters). Anything else may come from a server that means something else by the same words.
+    /// Whether the address, with its options, makes a Livegate send cursors and control messages (the protocol's table of
+    /// parameters). Other addresses may belong to a server that uses the same words with another meaning.
     private var asksForCursors: Bool {
         let url = connection.url
         if ["since", "beat"].contains(where: { url.parameter($0) != .absent }) { return true }
@@ -81,6 +81,6 @@ extension CatSettings {
         connection.limits.patienceMilliseconds = UInt64(syncWaitSeconds ?? 0) * 1000
     }
 
-    /// What a server grants unless its settings say otherwise (`max_wait`).
+    /// What a server allows by default (`max_wait`).
     private static let longWaitSeconds = 55
 }

@@ -4,15 +4,15 @@ import Options
 import TLS
 import WebSocket
 
-/// What a command line asks livecat to do.
+/// What livecat has to do, by its command line.
 struct CatSettings {
     var connection: ConnectionSettings
-    /// What is shown to the server that the user named and to nobody else, beside the token of `tokenFile`.
+    /// The credentials for the server that the user named, and for no other; the token of `tokenFile` is not among them.
     var credentials = OriginCredentials()
     var tokenFile: String?
-    /// Files that nobody else should read.
+    /// Files that other users should not be able to read.
     var secretFiles: [String] = []
-    /// Whether there is a token that no wait renews.
+    /// Whether there is a token that never changes.
     var hasFixedToken: Bool { hasAuthorization || !credentials.protocols.isEmpty }
     private var hasAuthorization: Bool { credentials.headers.contains { $0.name.lowercased() == "authorization" } }
     /// Nil: redirects are not followed.
@@ -28,25 +28,25 @@ struct CatSettings {
     var readsSlashCommands: Bool
     var reconnects: Bool
     var allowsColor: Bool
-    /// What comes is read as Livegate's protocol: cursors are followed, control messages shown.
+    /// Whether livecat reads Livegate's protocol: it follows cursors and shows control messages.
     var hasCursors = false
-    /// Where to begin.
+    /// The cursor to begin at.
     var cursor: LiveCursor?
     var cursorFile: CursorFile?
     var verifies = false
-    /// Which document is asked for, where one is.
+    /// The document that is asked for, if any.
     var document = CatDocument.sync
     /// Nil: `--sync` ends when it has caught up.
     var syncWaitSeconds: Int?
-    /// Whether a page that the server puts off is asked for again without `--reconnect`: `--sync` makes many requests, the others
-    /// make one.
+    /// Whether a page that the server postpones is requested again without `--reconnect`: `--sync` makes many requests, the other
+    /// options make one.
     var asksAgain: Bool { connection.form == .document && document == .sync }
 }
 
 extension CatSettings {
-    /// What one attempt shows of what is meant for the server that the user named: another one gets none of it.
+    /// The credentials for one attempt. They are only for the server that the user named: another one gets none.
     ///
-    /// - Throws: where the token's file holds none.
+    /// - Throws: if the token's file contains no token.
     func shown(isSameOrigin: Bool) throws(StartProblem) -> OriginCredentials {
         guard isSameOrigin else { return OriginCredentials() }
         guard let tokenFile else { return credentials }
@@ -55,15 +55,15 @@ extension CatSettings {
         return shown
     }
 
-    /// Whether receiving goes on when standard input has ended.
+    /// Whether livecat still receives after the end of standard input.
     ///
-    /// - Parameter hadInput: something came from it before.
+    /// - Parameter hadInput: whether there was input before.
     func outlivesInput(hadInput: Bool) -> Bool {
         !hadInput || !execute.isEmpty || count != nil || durationMilliseconds != nil || reconnects
     }
 }
 
-/// Why livecat does not even begin.
+/// Why livecat cannot begin.
 enum StartProblem: Error, Equatable {
     /// Status 64.
     case wrongUse(String)
@@ -76,7 +76,7 @@ enum StartProblem: Error, Equatable {
         }
     }
 
-    /// What stands on standard error.
+    /// The line on standard error.
     var line: String {
         let program = LivecatCommand.table.name
         return switch self {
@@ -94,11 +94,11 @@ enum StartProblem: Error, Equatable {
 }
 
 extension CatSettings {
-    /// How long wscat stays after the messages of `-x`.
+    /// How long wscat waits after the messages of `-x`.
     private static let defaultWaitMilliseconds: UInt64 = 2000
     private static let defaultMaximumRedirects = 10
 
-    /// - Parameter askPassphrase: asks the person for the passphrase; nil where nobody can be asked.
+    /// - Parameter askPassphrase: asks the user for the passphrase; returns nil if there is no terminal.
     init(_ arguments: Arguments, askPassphrase: () -> String?) throws(StartProblem) {
         let table = LivecatCommand.self
         connection = ConnectionSettings(url: try Self.url(arguments))
@@ -158,11 +158,11 @@ extension CatSettings {
         }
         connection.version = version
         guard let origin = arguments[LivecatCommand.origin] else { return }
-        // Drafts up to version 8 had a name of their own for it.
+        // Drafts up to version 8 had another name for it.
         connection.headers.append((version == 8 ? "Sec-WebSocket-Origin" : "Origin", origin))
     }
 
-    /// One that carries a token is for the server that the user named.
+    /// Adds a subprotocol. One that carries a token is only for the server that the user named.
     private mutating func addProtocol(_ name: String) {
         if OriginCredentials.isCredential(protocolNamed: name) {
             credentials.protocols.append(name)

@@ -3,7 +3,7 @@ import Options
 import WebSocket
 
 extension ConnectionEnding {
-    /// livecat's exit status, where the end was not its own.
+    /// livecat's exit status, if livecat did not end the connection itself.
     var status: ExitStatus {
         switch self {
         case .notConnected: .notConnected
@@ -22,7 +22,7 @@ extension ConnectionEnding {
         }
     }
 
-    /// What a browser would call the code: 1006 for an end without a close frame (RFC 6455 §7.1.5).
+    /// The code that a browser would report: 1006 for an end without a close frame (RFC 6455 §7.1.5).
     var closeCodeAndReason: (code: CloseCode, reason: String)? {
         switch self {
         case .notConnected, .refused, .answered: nil
@@ -32,18 +32,18 @@ extension ConnectionEnding {
         }
     }
 
-    /// What is shown of it.
+    /// The notices that are shown for it.
     ///
     /// - Parameters:
-    ///   - isOwn: livecat wanted the end.
-    ///   - isTerse: messages stand alone, without a word of a clean end.
+    ///   - isOwn: whether livecat wanted the end.
+    ///   - isTerse: whether only messages are shown, without a notice of a clean end.
     func notices(isOwn: Bool, isTerse: Bool) -> [(text: String, tone: Tone)] {
         let isClean = status == .success
         guard case .closed = self else { return explanation.map { ($0, .error) } }
         return isTerse && isClean ? [] : explanation.map { ($0, isClean || isOwn ? .control : .error) }
     }
 
-    /// What a person reads, a notice each; nothing of a peer in it can steer a terminal.
+    /// The text for people, one notice per element. Nothing that a peer sent can control the terminal.
     var explanation: [String] {
         switch self {
         case .notConnected(let failure): return ["error: \(failure.description.printable)"]

@@ -2,14 +2,14 @@ import Glibc
 import Options
 import Synchronization
 
-/// The file of `--cursor-file`: one line with the newest cursor, so that another run goes on there.
+/// The file of `--cursor-file`: one line with the newest cursor, so that another run resumes there.
 ///
-/// A cursor is kept after what it stands for was written to standard output, never before: a kill in between gives a
-/// message twice, not a gap. It is replaced as a whole (a new file, fsync, rename), so whoever reads it finds the old
-/// cursor or the new one. The folder is not synchronised: after a power failure the older one does no harm.
+/// A cursor is stored after its events were written to standard output, never before: a kill in between duplicates a message, and
+/// leaves no gap. The file is replaced as a whole (a new file, fsync, rename), so a reader finds the old cursor or the new one.
+/// The folder is not synchronised: after a power failure the older cursor does no harm.
 final class CursorFile: Sendable {
     private struct State {
-        /// Lots of output that are still to be written behind the one being written.
+        /// How many batches of output wait after the one being written.
         var waiting = 0
         var savedAt: ContinuousClock.Instant?
         var hasFailed = false
@@ -17,7 +17,7 @@ final class CursorFile: Sendable {
 
     /// Cursors have some 64 bytes, with many partitions a few thousand.
     private static let maximumBytes = 16 * 1024
-    /// While more and more output waits, the cursor is kept so often, since an fsync may take longer than a write.
+    /// How often the cursor is stored while output keeps waiting, because an fsync may last longer than a write.
     private static let maximumDelay = Duration.seconds(1)
 
     private let path: String
@@ -25,7 +25,7 @@ final class CursorFile: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    /// What an earlier run has kept; nil where there is no file, or an empty one.
+    /// Returns the cursor that an earlier run has stored; nil if the file is missing or empty.
     func read() throws(StartProblem) -> String? {
         let bytes: [UInt8]
         do throws(BoundedFile.Unreadable) {
@@ -42,12 +42,12 @@ final class CursorFile: Sendable {
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }
 
-    /// Output with a cursor behind it is on its way to the writer.
+    /// Notes that output with a cursor after it was passed to the writer.
     func announce() { state.withLock { $0.waiting += 1 } }
 
-    /// That output is written. Keeps the cursor, unless more output with a newer one follows at once.
+    /// That output is written. Stores the cursor, unless more output with a newer one follows at once.
     ///
-    /// - Returns: why it could not be kept, once.
+    /// - Returns: the error, if it could not be stored; reported once.
     func keep(_ cursor: String) -> String? {
         let isDue = state.withLock { state in
             state.waiting -= 1
@@ -62,13 +62,13 @@ final class CursorFile: Sendable {
         return problem
     }
 
-    /// Whether a cursor could not be kept: this run ends, and says so by its status.
+    /// Whether a cursor could not be stored. The run then ends, with a status for it.
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
     /// The corresponding C functions are open, write, fsync and rename.
     ///
-    /// The new file is one that was not there before, and no link: in a folder of many somebody may have put one there that
-    /// leads to another file of ours. What an earlier run left is removed, a link without what it leads to.
+    /// The new file must not exist before, and must not be a link: in a shared folder another user may have put one there that
+    /// leads to another file of ours. A file that an earlier run left is removed; of a link, only the link and not its target.
     private func replace(_ bytes: [UInt8]) -> String? {
         let new = path + ".new"
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -96,12 +96,12 @@ final class CursorFile: Sendable {
     }
 }
 
-/// A file with one token, read anew at each connection and before the one of a stream ends, because tokens expire.
+/// A file with one token. It is read again at each connection and before the token of a stream ends, because tokens expire.
 enum TokenFile {
-    /// Tokens have a few hundred bytes; a file of more than a request may have is none.
+    /// Tokens have a few hundred bytes. A file larger than a request may be is not a token.
     private static let maximumBytes = 16 * 1024
 
-    /// The token; what stands around it (a line end) is left out.
+    /// The token, without the blanks and line ends around it.
     static func token(_ path: String) throws(StartProblem) -> String {
         let bytes: [UInt8]
         do throws(BoundedFile.Unreadable) {
@@ -119,9 +119,10 @@ enum TokenFile {
     }
 }
 
-/// A file that is written whole.
+/// A file that is written as a whole.
 enum OutputFile {
-    /// Why it cannot be written; nil when it is. The corresponding C functions are open, write and close.
+    /// Writes the file, and returns why it cannot be written; nil on success. The corresponding C functions are open, write and
+    /// close.
     static func write(_ text: String, to path: String) -> String? {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { return "cannot write \(path.printable): \(WholeWrite.reason(errno))" }

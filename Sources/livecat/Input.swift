@@ -1,18 +1,18 @@
 import Reactor
 import Terminal
 
-/// Standard input, read on a loop of its own, because pipes, files and terminals alike can be waited for that way.
+/// Standard input, read on its own loop, because with this a program can wait for pipes, files and terminals in the same way.
 ///
-/// One piece is read for each request, so that a connection that does not keep up holds the sender back.
+/// It reads one piece for each request, so that a slow connection makes the sender wait.
 final class Input {
-    /// One read.
+    /// The size of one read.
     static let maximumPieceBytes = 64 * 1024
 
     private let loop: EventLoop
     private let reader: EventLoop
     private var isReading = false
     private var hasEnded = false
-    /// Gets each piece; nil is the end.
+    /// Receives each piece; nil means the end.
     var received: ([UInt8]?) -> Void = { _ in }
 
     init(loop: EventLoop) throws(ReactorError) {
@@ -20,7 +20,7 @@ final class Input {
         reader = try EventLoop(label: "input")
     }
 
-    /// Asks for the next piece, unless that is under way.
+    /// Asks for the next piece, unless a read is running.
     func request() {
         guard !isReading, !hasEnded else { return }
         isReading = true
@@ -40,12 +40,12 @@ final class Input {
 
 @available(*, unavailable) extension Input: Sendable {}
 
-/// Cuts what comes from a pipe into lines, a message each.
+/// Cuts the input from a pipe into lines; each is a message.
 struct LineSplitter {
-    /// What one piece of input gave.
+    /// The lines that one piece of input completed.
     struct Lines: Equatable {
         var lines: [[UInt8]] = []
-        /// A line is longer than the largest message; nothing after it is read.
+        /// Whether a line is longer than the largest message; nothing after it is read.
         var isTooLong = false
     }
 
@@ -71,7 +71,7 @@ struct LineSplitter {
         return result
     }
 
-    /// The end of input: what stands behind the last line end is a line too.
+    /// The end of input: text after the last line end is a line too.
     mutating func end() -> [UInt8]? {
         defer { partial = [] }
         return partial.isEmpty ? nil : partial

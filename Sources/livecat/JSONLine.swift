@@ -1,6 +1,6 @@
 import HTTP
 
-/// One line of `--json`: what happened, when, with what.
+/// One line of `--json`: what happened and when, with its data.
 struct JSONLine {
     private(set) var text: String
 
@@ -15,7 +15,7 @@ struct JSONLine {
 
     mutating func add(_ name: String, _ value: Int) { text += ",\"\(name)\":\(value)" }
 
-    /// As `text` where it is UTF-8 and meant as text, else as `base64`.
+    /// Adds it as `text` if it is UTF-8 and meant as text, else as `base64`.
     mutating func add(payload: [UInt8], isText: Bool, base64: ([UInt8]) -> String) {
         if isText, let text = String(validating: payload, as: UTF8.self) {
             add("text", text)
@@ -26,7 +26,7 @@ struct JSONLine {
 
     var line: String { text + "}\n" }
 
-    /// RFC 8259 §7; DEL, C1 and the line separators are escaped too, because a line may be looked at on a terminal.
+    /// RFC 8259 §7. DEL, C1 and the line separators are escaped too, because a line may be shown on a terminal.
     private static func escaped(_ value: String) -> String {
         var text = ""
         text.reserveCapacity(value.utf8.count)

@@ -2,7 +2,7 @@ import HTTP
 import LiveClientReactor
 import Options
 
-/// The table of livecat's options: wscat's with their meaning, and its own.
+/// The table of livecat's options: those of wscat with the same meaning, and its own.
 enum LivecatCommand {
     static let connect = SingleOption("connect", short: "c", .text("URL"), help: "connect to a server")
     static let header = RepeatedOption(
@@ -154,7 +154,7 @@ enum LivecatCommand {
         ],
         documentsItself: true, wordShown: Self.shown(word:))
 
-    /// A word too many may be a token, as in `-H Authorization: Bearer TOKEN` without quotes; an address is shown without its
+    /// An unexpected word may be a token, as in `-H Authorization: Bearer TOKEN` without quotes. An address is shown without its
     /// secrets.
     @Sendable private static func shown(word: String) -> String {
         guard word.contains("://"), let url = try? WebSocketURL(word), !url.target.contains("@") else { return "…" }
@@ -179,7 +179,7 @@ enum LivecatCommand {
     }
 }
 
-/// What comes after the messages of `--execute`.
+/// How long to wait after the messages of `--execute`.
 enum Wait: Equatable, Sendable {
     case forever
     case milliseconds(UInt64)
@@ -189,6 +189,6 @@ extension ExitStatus {
     /// The server answered with another status than 101.
     static let refused = ExitStatus(1)
     static let notConnected = ExitStatus(2)
-    /// A connection that ended otherwise than by a clean close.
+    /// A connection that ended without a clean close.
     static let lost = ExitStatus(3)
 }

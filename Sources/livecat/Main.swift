@@ -13,7 +13,7 @@ import Terminal
         let table = LivecatCommand.table
         let arguments = table.parseOrExit()
         do {
-            // Before somebody is asked, who may take his time.
+            // Before the passphrase is asked for, because the user may need time to type it.
             ProcessTitle.wipe(arguments.secretURLs)
             let settings = try CatSettings(arguments) { TerminalMode.askSecret("Passphrase: ") }
             for path in settings.secretFiles where BoundedFile.isOpenToAll(path) {
@@ -44,7 +44,7 @@ import Terminal
 }
 
 extension Arguments {
-    /// The addresses that hold a password or a ticket; what is no address may be one with a slip in it.
+    /// The addresses that contain a password or a ticket. An argument that is not an address may be one with a typing error.
     var secretURLs: [String] {
         ([self[LivecatCommand.connect]].compactMap { $0 } + operands).filter { text in
             guard let url = try? WebSocketURL(text) else { return true }

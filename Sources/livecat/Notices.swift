@@ -3,7 +3,7 @@ import LiveClientReactor
 import Options
 
 extension StreamMessage {
-    /// What a person reads of a control message; nil for messages proper.
+    /// The text of a control message for people; nil for ordinary messages.
     var notice: String? {
         switch self {
         case .event, .changed, .other: nil
@@ -32,19 +32,19 @@ extension StreamMessage {
     }
 
     static func time(_ before: String, _ milliseconds: Int64?) -> String {
-        // What is beyond the year 9999 is no time of a broker.
+        // A value beyond the year 9999 is not a broker's time.
         guard let milliseconds, (0..<253_402_300_800_000).contains(milliseconds) else { return "" }
         return before + InternetDate.text(millisecondsSince1970: milliseconds)
     }
 }
 
 extension Int64 {
-    /// Seconds as milliseconds; what is too large is no time.
+    /// Seconds as milliseconds; -1, which is not a time, if the value is too large.
     fileprivate var clampedMilliseconds: Int64 { multipliedReportingOverflow(by: 1000).overflow ? -1 : self * 1000 }
 }
 
 extension ArchiveGap {
-    /// What a person reads.
+    /// The text for people.
     var notice: String {
         "gap" + StreamMessage.time(" from ", from) + (to.map { StreamMessage.time(" to ", $0) } ?? " on")
             + ": the archive may lack what happened then"

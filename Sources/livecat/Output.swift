@@ -2,8 +2,8 @@ import Glibc
 import Options
 import Reactor
 
-/// Standard output and standard error, written on a loop of their own: a reader that stalls stops neither the
-/// connection's timers nor a signal. What is written within a tick leaves in one call, in its order.
+/// Standard output and standard error, written on their own loop: a reader that stalls stops neither the connection's timers nor
+/// a signal. What is written within one tick is passed on in one call, in order.
 final class Output {
     enum Stream: Sendable {
         case standardOutput, standardError
@@ -16,24 +16,24 @@ final class Output {
         var bytes: [UInt8]
     }
 
-    /// Over it the connection is read no further, until the half of it is written.
+    /// Above this limit the connection is not read any further, until half of it is written.
     static let maximumPendingBytes = 1 << 20
 
     private let loop: EventLoop
     private let writer: EventLoop
     private var batch: [Piece] = []
     private let cursorFile: CursorFile?
-    /// The newest that the batch leads to.
+    /// The newest cursor of the batch.
     private var cursor: String?
-    /// What standard output has not taken yet.
+    /// The bytes that standard output has not accepted yet.
     private(set) var pendingBytes = 0
     private(set) var isClosed = false
-    /// Called when little enough waits again.
+    /// Called when few enough bytes wait again.
     var drained: () -> Void = {}
-    /// Called when nobody reads standard output any more, or it fails with another error than that.
+    /// Called when standard output has no reader any more, or fails with another error.
     var failed: (_ error: Int32) -> Void = { _ in }
 
-    /// Called when a cursor cannot be kept, which was reported.
+    /// Called when a cursor cannot be stored. The error was reported.
     var cursorFailed: () -> Void = {}
 
     init(loop: EventLoop, cursorFile: CursorFile? = nil) throws(ReactorError) {
@@ -55,7 +55,7 @@ final class Output {
         }
     }
 
-    /// Keeps a cursor in the file as soon as everything before is written.
+    /// Stores a cursor in the file as soon as everything before it is written.
     func keep(_ cursor: String) {
         guard !isClosed else { return }
         requestFlush()
@@ -81,9 +81,9 @@ final class Output {
                 let count = piece.bytes.count
                 bound.loop.execute { bound.value.wrote(count, error: error) }
             }
-            // What could not be written has not been shown.
+            // Output that could not be written was not shown.
             guard isWritten, let cursor, let problem = cursorFile?.keep(cursor) else { return }
-            // Here, because the end may be under way already.
+            // Written here, because the end may have begun already.
             _ = WholeWrite.write(Array("error: \(problem)\n".utf8), to: STDERR_FILENO)
             bound.loop.execute { bound.value.cursorFailed() }
         }

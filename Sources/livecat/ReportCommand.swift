@@ -2,11 +2,11 @@ import Glibc
 import Options
 import Terminal
 
-/// `livecat report FILE`: whether people believe what they see, out of what apps counted.
+/// `livecat report FILE`: shows, from what apps counted, whether people trust what they see.
 enum ReportCommand {
     static let svg = SingleOption("svg", .file(), help: "also write the curves to this file, as SVG")
 
-    /// Some hundred thousand values.
+    /// Enough for some hundred thousand values.
     static let maximumBytes = 64 << 20
 
     static let table = Command(
@@ -26,7 +26,7 @@ enum ReportCommand {
             (.output, "standard output or the file of --svg cannot be written"),
         ])
 
-    /// What livecat's manual page says about it.
+    /// The section about it in livecat's manual page.
     static var section: ManualSection {
         ManualSection(
             "Reports",

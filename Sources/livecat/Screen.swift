@@ -5,18 +5,18 @@ import TLS
 import Terminal
 import WebSocket
 
-/// How a line is meant: wscat's colours.
+/// The kind of a line, with the colours of wscat.
 enum Tone: String {
     case incoming = "\u{1B}[34m"
     case control = "\u{1B}[32m"
     case error = "\u{1B}[33m"
 }
 
-/// How what happens is shown: plain lines into a pipe, JSON, or a terminal with a prompt below.
+/// Shows what happens: as plain lines into a pipe, as JSON, or on a terminal with a prompt below.
 final class Screen {
     enum Form: Equatable {
         case pipe, json
-        /// - Parameter marksMessages: false with `-x`, whose messages stand alone.
+        /// - Parameter marksMessages: false with `-x`, which shows messages without a mark.
         case terminal(marksMessages: Bool)
     }
 
@@ -36,7 +36,7 @@ final class Screen {
         self.write = write
     }
 
-    /// Only messages are shown, as wscat has it with `-x` on a terminal.
+    /// Whether only messages are shown, as in wscat with `-x` on a terminal.
     var isTerse: Bool { appearance.form == .terminal(marksMessages: false) }
 
     // MARK: What comes
@@ -54,12 +54,12 @@ final class Screen {
         }
     }
 
-    /// Something else that happens; only `--json` shows all of it.
+    /// Shows any other event; only `--json` shows all of them.
     func show(_ line: JSONLine) {
         if appearance.form == .json { write(Array(line.line.utf8), .standardOutput) }
     }
 
-    /// `-P`: a ping or a pong has come.
+    /// `-P`: a ping or a pong has arrived.
     func showControl(_ name: String, _ payload: [UInt8]) {
         let text = "received \(name) (data: \"\(String(decoding: payload, as: UTF8.self).printable)\")"
         if case .terminal = appearance.form {
@@ -69,7 +69,7 @@ final class Screen {
         }
     }
 
-    /// A line for the person; anything of a peer in it is made printable by the caller.
+    /// A line for the user. The caller makes everything from a peer printable.
     func notice(_ text: String, _ tone: Tone) { line(text, tone, to: .standardError) }
 
     private func line(_ text: String, _ tone: Tone?, to stream: Output.Stream) {
@@ -96,7 +96,7 @@ final class Screen {
         if editor != nil { write(Array("\r\u{1B}[K".utf8), .standardOutput) }
     }
 
-    /// Leaves what was typed where it stands and begins a new line.
+    /// Leaves the typed line on the screen and begins a new one.
     func keepLine(_ text: String) {
         clearPrompt()
         write(Array(((editor?.prompt ?? "") + text.printable + "\n").utf8), .standardOutput)
@@ -104,7 +104,7 @@ final class Screen {
 
     func clearScreen() { write(Array("\u{1B}[H\u{1B}[2J".utf8), .standardOutput) }
 
-    /// Takes the prompt away, for the last notices.
+    /// Removes the prompt, for the last notices.
     func removePrompt() {
         clearPrompt()
         editor = nil

@@ -1,16 +1,16 @@
-/// A line that begins with a slash, with `--slash` (wscat's meaning): `/ping [data]`, `/pong [data]`,
+/// A line that begins with a slash, with `--slash` (the same meaning as in wscat): `/ping [data]`, `/pong [data]`,
 /// `/close [code [reason]]`.
 enum SlashCommand: Equatable {
     case ping(String)
     case pong(String)
     case close(code: UInt16, reason: String)
 
-    /// What is wrong with such a line, as a notice.
+    /// The error in such a line, as a notice.
     struct Problem: Error, Equatable {
         let text: String
     }
 
-    /// RFC 6455 §5.5: a control frame carries at most 125 bytes, a close frame's code is two of them.
+    /// RFC 6455 §5.5: a control frame carries at most 125 bytes; the code of a close frame is two of them.
     static let maximumControlBytes = 125
 
     init(_ line: String) throws(Problem) {
@@ -43,7 +43,7 @@ enum SlashCommand: Equatable {
         return text
     }
 
-    /// RFC 6455 §7.4: what may stand in a close frame.
+    /// RFC 6455 §7.4: the codes that a close frame may contain.
     private static func mayBeSent(_ code: UInt16) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true

@@ -1,16 +1,16 @@
 import LiveClientReactor
 
-/// `--verify`: counts what is missing and what came twice, where ids end with numbers that grow by one.
+/// `--verify`: counts missing and duplicate events, where ids end with numbers that increase by one.
 ///
-/// `x-7` is number 7 of the row `x-`; each entity has rows of its own. A row begins with the first number that comes. A
-/// number is one event: who writes `created` and `updated` for one id has no rows to verify.
+/// `x-7` is number 7 of the row `x-`; each entity has its own rows. A row begins with the first number that arrives. A number is
+/// one event: if `created` and `updated` are written for the same id, there are no rows to verify.
 struct Verification {
     private struct Row: Hashable {
         let entity: String
         let prefix: String
     }
 
-    /// Rows beyond it are not verified, and counted.
+    /// Rows beyond this limit are not verified; their events are counted.
     static let maximumRows = 65_536
 
     private var last: [Row: Int] = [:]
@@ -18,10 +18,10 @@ struct Verification {
     private(set) var missing = 0
     private(set) var doubled = 0
     private(set) var resyncs = 0
-    /// Events whose id ends with no number, or whose row is one too many.
+    /// Events whose id does not end with a number, or whose row is beyond the limit.
     private(set) var unnumbered = 0
 
-    /// Takes an event; gives what is missing before it, for people.
+    /// Counts an event, and returns what is missing before it, for people.
     mutating func take(_ event: LiveEvent) -> String? {
         events += 1
         guard let (prefix, number) = Self.split(event.id) else {
@@ -48,7 +48,7 @@ struct Verification {
         return "missing: \(event.entity) \(from)" + (number == before + 2 ? "" : " to \(prefix)\(number - 1)")
     }
 
-    /// What came before says nothing about what comes: the server has said so itself.
+    /// Begins again: the server has reported that earlier numbers mean nothing for later ones.
     mutating func resync() {
         resyncs += 1
         last = [:]
@@ -59,7 +59,7 @@ struct Verification {
             + (unnumbered == 0 ? "" : ", \(unnumbered) without a number")
     }
 
-    /// The digits at the end of an id, at most 18, which an Int holds.
+    /// The digits at the end of an id, at most 18, which fit an Int.
     static func split(_ id: String) -> (prefix: String, number: Int)? {
         let digits = id.utf8.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }.count
         guard (1...18).contains(digits), let number = Int(String(decoding: id.utf8.suffix(digits), as: UTF8.self))

@@ -1,19 +1,19 @@
 import LiveState
 import LiveUpdates
 
-/// Why a line is no value of `RefreshCounts`.
+/// Why a line is not a value of `RefreshCounts`.
 struct BadCount: Error, Equatable {
     let problem: String
 }
 
 /// Reads one value of `RefreshCounts` (`RefreshCount`).
 enum CountReading {
-    /// Such a value has some 200 bytes, with what an app adds a few hundred.
+    /// Such a value has some 200 bytes, with an app's additions a few hundred.
     static let maximumLineBytes = 64 * 1024
-    /// More than anybody counts in a day, and sums of all lines of a file do not overflow.
+    /// More than is counted in a day; and sums of all lines of a file do not overflow.
     static let maximumCount: UInt64 = 1_000_000_000_000
 
-    /// The value, and the device that it is of, where the app put that beside.
+    /// The value, and its device, if the app added one.
     static func read(_ line: [UInt8]) throws(BadCount) -> (count: RefreshCount, device: String?) {
         let limits = JSONLimits(maximumBytes: maximumLineBytes, maximumDepth: 8)
         let root: JSONValue
@@ -71,7 +71,7 @@ struct CalendarDate: Hashable, Comparable {
     /// Days since 1970-01-01.
     let number: Int
 
-    /// - Parameter text: `2026-11-23`; nil: it is none.
+    /// - Parameter text: such as `2026-11-23`; the result is nil if it is not a date.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }

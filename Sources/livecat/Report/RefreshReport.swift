@@ -2,23 +2,22 @@ import LiveState
 
 /// The sums of what apps counted (`RefreshCount`), as `livecat report` shows them.
 struct RefreshReport {
-    /// A line that is no such value.
+    /// A line that is not such a value.
     struct BadLine: Error, Equatable, CustomStringConvertible {
         let line: Int
         let problem: String
         var description: String { "line \(line): \(problem)" }
     }
 
-    /// Of all screens, by day.
+    /// The sums of all screens, by day.
     private(set) var days: [CalendarDate: RefreshCount] = [:]
-    /// Of all days.
+    /// The sums of all days, by screen.
     private var screens: [String: RefreshCount] = [:]
 
-    /// Reads JSON lines, each an object with the members of a `RefreshCount`; other members and empty lines are passed
-    /// over.
+    /// Reads JSON lines, each an object with the members of a `RefreshCount`. Other members and empty lines are ignored.
     ///
-    /// Lines of the same `device`, day and screen are one value that went on growing: the last one counts. Where there is
-    /// no `device` each line counts.
+    /// Lines of the same `device`, day and screen are one value that increased: the last one counts. Without `device`, each line
+    /// counts.
     init(_ bytes: [UInt8]) throws(BadLine) {
         var growing: [[String]: RefreshCount] = [:]
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -43,7 +42,7 @@ struct RefreshReport {
         screens.values.sorted { ($1.manual + $1.automatic, $0.screen) < ($0.manual + $0.automatic, $1.screen) }
     }
 
-    /// The days in at most so many columns of the same length, the first day first; a column without a value is nil.
+    /// The days in at most so many columns of the same number of days, the first day first; a column without a value is nil.
     func columns(atMost maximum: Int) -> [RefreshCount?] {
         guard let first = days.keys.min(), let last = days.keys.max() else { return [] }
         let span = last.number - first.number + 1
@@ -72,7 +71,7 @@ struct RefreshReport {
 }
 
 extension RefreshCount {
-    /// The bin of `latency` in which so large a part of the events ends, 0.5 the median; nil where there was none.
+    /// The bin of `latency` that contains this part of the events, 0.5 for the median; nil if there were no events.
     func latencyBin(_ part: Double) -> Int? {
         let all = latency.reduce(0, +)
         guard all > 0 else { return nil }
@@ -84,7 +83,7 @@ extension RefreshCount {
         return latency.count - 1
     }
 
-    /// What a bin says: `< 250 ms`, and `> 60 s` for the last.
+    /// The text of a bin: `< 250 ms`, and `> 60 s` for the last.
     static func latencyText(_ bin: Int?) -> String {
         guard let bin else { return "-" }
         let end = latencyEnds[min(bin, latencyEnds.count - 1)]
@@ -93,7 +92,7 @@ extension RefreshCount {
         return (bin < latencyEnds.count ? "< " : "> ") + text
     }
 
-    /// Changes that needed no fetch of their own among all, 0 to 1; nil where there was none.
+    /// The share of changes that needed no separate fetch, 0 to 1; nil if there were no changes.
     var savedShare: Double? {
         let all = made + merged + avoided
         return all == 0 ? nil : Double(merged + avoided) / Double(all)

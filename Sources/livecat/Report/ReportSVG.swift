@@ -1,11 +1,11 @@
 import LiveState
 import Options
 
-/// The report as a picture: the curves of `ReportText`, for a page or a mail. Nothing in it is fetched or run.
+/// The report as a picture: the curves of `ReportText`, for a page or a mail. It contains nothing to fetch or to run.
 struct ReportSVG {
     static let width = 800
     static let height = 480
-    /// The room of a curve, without its labels.
+    /// The area of a curve, without its labels.
     static let left = 80
     static let plotWidth = 700
     static let plotHeight = 150
@@ -67,7 +67,7 @@ struct ReportSVG {
         ]
     }
 
-    /// A line through neighbouring columns; where a column has no value it is interrupted, and a single one is a point.
+    /// A line through neighbouring columns. It is interrupted at a column without a value, and a single value is a point.
     private func lines(_ values: [Double?], _ name: String, bottom: Int) -> [String] {
         var path = ""
         var isDown = false

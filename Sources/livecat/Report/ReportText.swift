@@ -1,18 +1,18 @@
 import LiveState
 import Options
 
-/// The report for a terminal: curves of characters that every terminal has.
+/// The report for a terminal: curves made of characters that every terminal has.
 struct ReportText {
     /// Rows of the curve of shares.
     static let shareRows = 10
-    /// What stands left of a curve: a number and an axis.
+    /// The width left of a curve, for a number and an axis.
     static let margin = 10
-    /// Screens in the table; the others stand in its last row.
+    /// How many screens the table shows; the others are summed up in its last row.
     static let maximumScreens = 20
     static let maximumNameCharacters = 24
 
     let report: RefreshReport
-    /// Of the terminal; at least 40 are used.
+    /// The terminal's width; at least 40 columns are used.
     let columns: Int
 
     var text: String {
@@ -30,7 +30,7 @@ struct ReportText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The top of the curve's scale: the least of these that nothing is above.
+    /// The top of the curve's scale: the lowest of these values that no share exceeds.
     static func top(_ shares: [Double?]) -> Double {
         let highest = shares.compactMap { $0 }.max() ?? 0
         return [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].first { highest <= $0 } ?? 1
@@ -96,7 +96,7 @@ struct ReportText {
         ]
     }
 
-    /// `7.5 %`: a digit behind the point below ten, where it says something.
+    /// `7.5 %`: with one decimal below ten, if it is not zero.
     static func percent(_ share: Double) -> String {
         let tenths = Int((share * 1_000).rounded())
         return tenths < 100 && tenths % 10 != 0 ? "\(tenths / 10).\(tenths % 10) %" : "\((tenths + 5) / 10) %"
