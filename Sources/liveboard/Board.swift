@@ -1,8 +1,8 @@
 import LiveClient
 import Terminal
 
-/// What the terminal shows, and what keys do to it: what the client library knows, and where people are in it. A value without
-/// I/O and clock.
+/// What the terminal shows, and how keys change it: the state of the client library, and the user's position in it. It is a value
+/// without I/O and clock.
 struct Board: Sendable {
     /// What a key asks for beyond the board itself.
     enum Command: Equatable, Sendable {
@@ -11,49 +11,49 @@ struct Board: Sendable {
         case open(String)
         /// The list is shown again.
         case close
-        /// Give it this status. `before` is what people see until now.
+        /// Set this status. `before` is the status that people have seen until now.
         case set(String, to: String, before: String)
         case addNote(String, String)
-        /// Ask again for everything, with another token where the last one was refused.
+        /// Fetch everything again, with another token if the last one was refused.
         case refresh
     }
 
-    /// An incident of the list, as people see it.
+    /// An incident of the list, as it is shown.
     struct Row: Equatable, Sendable {
         var incident: Incident
-        /// It may be old.
+        /// Whether it may be old.
         var isOld: Bool
-        /// What people see: what they did counts before the server has it.
+        /// The status that is shown: a change by the user counts before the server has it.
         var status: String
         var isPending: Bool
     }
 
-    /// A note of more characters is not taken: the API has room for 1,000 bytes.
+    /// The limit of a note's characters, because the API accepts 1,000 bytes.
     static let maximumNoteCharacters = 240
-    /// Answers to what people did that are kept until something as new was fetched.
+    /// How many answers to the user's actions are kept until something equally new is fetched.
     static let maximumAnswers = 100
 
     let account: String
     var list: ListState<Incident>? { didSet { forgetAnswers() } }
     var details: DetailsState<Incident>? { didSet { forgetAnswers() } }
-    /// What the last run knew: shown until the list has anything.
+    /// The incidents of the last run, which are shown until the list has any.
     private(set) var stored: [Incident] = []
-    /// By id: the status that somebody gave and the server does not have yet.
+    /// By id: the status that the user set and the server does not have yet.
     private(set) var pending: [String: String] = [:]
-    /// By id, as the API answered to what people did.
+    /// By id: the API's answers to the user's actions.
     private(set) var answers: [String: Incident] = [:]
     private(set) var selected: String?
     /// The incident whose details are shown.
     private(set) var opened: String?
     /// The first line of the details that is shown.
     var scroll = 0
-    /// The note that is being written; nil: none is.
+    /// The note that is being written; nil if there is none.
     private(set) var note: String?
-    /// The last thing that people should know.
+    /// The last message for the user.
     var message = ""
-    /// What people can do about an end; nil: nothing.
+    /// What the user can do about an end; nil if nothing.
     var advice: String?
-    /// What is wrong with the file; nil: nothing.
+    /// The error of the file; nil if there is none.
     var storeError: StoreError?
     var sign = BoardSign()
 
@@ -61,7 +61,7 @@ struct Board: Sendable {
 
     // MARK: - What is known
 
-    /// How far the list is known from its beginning on; nil: not at all.
+    /// How far the list is known from its beginning; nil if not at all.
     private var reach: ListEnd? {
         guard let list else { return nil }
         var end = ListEnd.beginning
@@ -72,19 +72,19 @@ struct Board: Sendable {
         return isKnown ? end : nil
     }
 
-    /// Something is known, if only that there is nothing.
+    /// Whether something is known, even if only that there are no incidents.
     var isKnown: Bool { reach != nil || !stored.isEmpty }
 
-    /// Whether there is nothing, as far as is known: now, or at some time. Nil: something may be there.
+    /// Whether the list is known to be empty: now, or at an earlier time. Nil: there may be incidents.
     var emptiness: Knowledge? {
         guard let list, list.items.isEmpty, reach == .end else { return nil }
         return list.complete.contains { $0.lower == .beginning && $0.upper == .end } ? .known : .knownStale
     }
 
-    /// Whether there is more behind the rows.
+    /// Whether there is more after the rows.
     var hasMore: Bool { reach.map { $0 != .end } ?? false }
 
-    /// The newest first, up to where something may be missing.
+    /// The rows, the newest first, up to the position where something may be missing.
     var rows: [Row] {
         guard let list, let reach else { return stored.map { row($0, isOld: true) } }
         let complete = list.complete.first { $0.lower == .beginning }?.upper ?? .beginning
@@ -123,7 +123,7 @@ struct Board: Sendable {
         return row
     }
 
-    /// Whether what is on the screen may be old though the machine is connected: it has to be fetched first.
+    /// Whether the screen may show old data although the machine is connected, because it has to be fetched first.
     var isFetching: Bool {
         if opened != nil { return details?.absence == nil && openedRow?.isOld ?? true }
         return list?.knowledge != .known || rows.contains { $0.isOld }
@@ -140,13 +140,13 @@ struct Board: Sendable {
         forgetAnswers()
     }
 
-    /// Those that are as new in what was fetched.
+    /// Drops the answers that what was fetched is at least as new as.
     private mutating func forgetAnswers() {
         if reach != nil { stored = [] }
         guard !answers.isEmpty else { return keepSelection() }
         let fetched = (list?.items.compactMap(\.value) ?? []) + (details?.value.map { [$0] } ?? [])
         for incident in fetched where incident.updatedAt >= answers[incident.id]?.updatedAt ?? .max {
-            // A row of the list may be older than the details of the same.
+            // A row of the list may be older than the details of the same incident.
             if opened == nil || incident.id != opened || incident == details?.value { answers[incident.id] = nil }
         }
         keepSelection()
@@ -218,7 +218,7 @@ extension Board {
         return nil
     }
 
-    /// The note was not added: people need not write it again.
+    /// Restores the text of a note that was not added, so that the user need not write it again.
     mutating func giveBack(_ text: String, of id: String) { if opened == id, note == nil { note = text } }
 
     private mutating func move(_ step: Int) {

@@ -1,14 +1,14 @@
 import LiveClient
 import Terminal
 
-/// Draws a board: exactly so many lines, none wider than the terminal.
+/// Draws a board: exactly the given number of lines, none wider than the terminal.
 enum BoardScreen {
-    /// What frames the list: the head, two rules, a message, the keys.
+    /// The lines around the list: the head, two rules, a message, the keys.
     private static let frameLines = 5
-    /// Below it a status is a letter.
+    /// Below this width, a status is shown as one letter.
     private static let narrowColumns = 60
 
-    /// - Parameter clock: the time of day, as people have it.
+    /// - Parameter clock: formats the local time of day.
     static func lines(_ board: Board, columns: Int, rows: Int, clock: (Milliseconds) -> String) -> [BoardLine] {
         let (columns, rows) = (max(columns, 1), max(rows, 1))
         let room = room(rows)
@@ -19,22 +19,22 @@ enum BoardScreen {
         var shown = Array(body.dropFirst(first).prefix(room))
         shown += Array(repeating: BoardLine(), count: room - shown.count)
         if room != rows {
-            let lower = board.opened == nil ? scrollLine(board, listed, columns, room) : rule
+            let lower = board.opened == nil ? place(board, listed, columns, room) : rule
             shown = [head(board, columns, clock), rule] + shown + [lower, message(board, columns), keys(board)]
         }
         return shown.map { $0.fitted(columns) }
     }
 
-    /// The lines between the frame; where they are too few for both there is no frame.
+    /// The lines inside the frame. If there are too few lines for both, there is no frame.
     static func room(_ rows: Int) -> Int { rows > frameLines ? rows - frameLines : max(rows, 1) }
 
-    /// The first line that details can begin with, so that the last one is shown.
+    /// The largest scroll position, at which the last line of the details is shown.
     static func maximumScroll(_ board: Board, columns: Int, rows: Int) -> Int {
         guard let opened = board.opened else { return 0 }
         return max(0, details(board, opened, max(columns, 1)).count - room(rows))
     }
 
-    /// So many incidents from the list's beginning on are of use: those down to the last line, and one more to move to.
+    /// How many incidents from the list's beginning are needed: those down to the last line, and one more to move to.
     static func wantedIncidents(_ board: Board, rows: Int) -> Int {
         let index = board.rows.firstIndex { $0.incident.id == board.selected } ?? 0
         return max(index + 1, room(rows)) + 1
@@ -52,8 +52,8 @@ enum BoardScreen {
         return BoardLine([(title, .strong), (String(repeating: " ", count: gap), nil), (sign.words, style)])
     }
 
-    /// The lower rule, with what part of the list stands above it.
-    private static func scrollLine(_ board: Board, _ rows: [Board.Row], _ columns: Int, _ room: Int) -> BoardLine {
+    /// The lower rule, with the part of the list that is shown above it.
+    private static func place(_ board: Board, _ rows: [Board.Row], _ columns: Int, _ room: Int) -> BoardLine {
         guard !rows.isEmpty else { return BoardLine(String(repeating: "-", count: columns), .faint) }
         let first = firstShown(board, rows, room)
         let text = "-- \(first + 1) to \(min(first + room, rows.count)) of \(rows.count)\(board.hasMore ? "+" : "") "
@@ -94,7 +94,7 @@ enum BoardScreen {
         return max(0, index - room + 1)
     }
 
-    /// So much of the list that the chosen one is in it.
+    /// The part of the list that contains the selected incident.
     private static func list(_ board: Board, _ rows: [Board.Row], _ columns: Int, _ room: Int) -> [BoardLine] {
         guard !rows.isEmpty else {
             switch board.emptiness {

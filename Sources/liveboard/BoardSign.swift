@@ -1,28 +1,28 @@
 import LiveClient
 
-/// What people are told of the connection, in words. A value without a clock.
+/// The state of the connection in words for the user. It is a value without a clock.
 ///
-/// What is on the screen has to be as the server has it: an open stream does not do.
+/// What is on the screen has to be the server's state: an open stream alone is not enough.
 struct BoardSign: Sendable {
-    /// What it is a function of; nil: nothing was asked yet.
+    /// The state that the words depend on; nil: nothing was requested yet.
     var freshness: Freshness?
-    /// What the machine shows people of it: nothing of a short gap.
+    /// The machine's state for the user, which does not show a short gap.
     var shown: Freshness?
-    /// No token is taken; since when.
+    /// The time since which no token is accepted.
     var refusedSince: Milliseconds?
-    /// Why no more news will come; nil: it may.
+    /// Why no more news will arrive; nil: it may arrive.
     var ending: String?
-    /// When the server said last how things are.
+    /// When the server last confirmed the state.
     var asOf: Milliseconds?
-    /// Since when something on the screen has to be fetched first.
+    /// The time since which something on the screen has to be fetched first.
     private(set) var fetchingSince: Milliseconds?
-    /// The last words said that all is well: a short gap does not change them.
+    /// Whether the last words meant that all is well: a short gap does not change them.
     private var wasWell = false
     private(set) var words = "starting"
-    /// What is on the screen may be old.
+    /// Whether what is on the screen may be old.
     private(set) var isOld = true
 
-    /// When other words are due though nothing happens; nil: never.
+    /// When the words change although nothing happens; nil: never.
     var wakeAt: Milliseconds? {
         guard freshness == .connected, wasWell, let fetchingSince else { return nil }
         return fetchingSince + Freshness.signDelay

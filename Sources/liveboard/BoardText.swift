@@ -1,7 +1,7 @@
 import Options
 import Terminal
 
-/// How a piece of text is meant; colours say nothing that words do not say too.
+/// The meaning of a piece of text. Colours add nothing that the words do not express too.
 enum BoardStyle: String, Sendable {
     // ECMA-48 §8.3.117.
     case strong = "1"
@@ -11,7 +11,7 @@ enum BoardStyle: String, Sendable {
     case middling = "33"
 }
 
-/// A line of the screen: pieces of text beside each other.
+/// A line of the screen: pieces of text side by side.
 struct BoardLine: Equatable, Sendable {
     struct Piece: Equatable, Sendable {
         var text: String
@@ -26,7 +26,7 @@ struct BoardLine: Equatable, Sendable {
 
     var text: String { pieces.map(\.text).joined() }
 
-    /// As much as fits, without anything that steers a terminal; where something is left out, an ellipsis says so.
+    /// As much as fits, without characters that control a terminal. An ellipsis marks a cut.
     func fitted(_ columns: Int) -> BoardLine {
         var line = self
         for index in line.pieces.indices { line.pieces[index].text = line.pieces[index].text.printable }
@@ -58,7 +58,7 @@ enum BoardText {
         text + String(repeating: " ", count: max(0, width - TextWidth.of(text.printable)))
     }
 
-    /// So much of a text as has room, and whether that is all.
+    /// The part of a text that fits, and whether that is all of it.
     static func prefix(_ text: String, _ columns: Int) -> (text: String, isWhole: Bool) {
         var (kept, width) = ("", 0)
         for character in text {
@@ -69,7 +69,7 @@ enum BoardText {
         return (kept, true)
     }
 
-    /// The end of a text that has room: of what is being written.
+    /// The end of a text that fits, for text that is being written.
     static func suffix(_ text: String, _ columns: Int) -> String {
         var (kept, width): ([Character], Int) = ([], 0)
         for character in text.reversed() {
@@ -80,7 +80,7 @@ enum BoardText {
         return String(kept.reversed())
     }
 
-    /// A text in lines, cut at blanks where there are any; line ends of its own count.
+    /// A text in lines, cut at blanks if there are any. Its own line ends count.
     static func wrapped(_ text: String, _ columns: Int) -> [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { wrapped(paragraph: $0, columns) }
     }

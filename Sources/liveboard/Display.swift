@@ -6,14 +6,14 @@ import Reactor
 import Synchronization
 import Terminal
 
-/// The terminal's screen while the program runs: its own, which goes with it.
+/// The terminal's screen while the program runs: a separate one, which disappears with it.
 ///
-/// A terminal that takes nothing holds up nobody but the loop that writes: what is newest is written when it takes something.
+/// If the terminal accepts no output, only the loop that writes waits. The newest frame is written when it accepts output again.
 final class Display: BoardDisplay {
     private struct State {
-        /// What the terminal shows, or is about to; nil: not known.
+        /// What the terminal shows, or will show next; nil: not known.
         var shown: String?
-        /// What is to be written next.
+        /// The next frame to write.
         var waiting: String?
         var isWriting = false
     }
@@ -23,7 +23,7 @@ final class Display: BoardDisplay {
     private let loop: EventLoop
     private let state = Mutex(State())
 
-    /// Nil where there is no terminal.
+    /// Nil if there is no terminal.
     init?(isColored: Bool) {
         guard TerminalMode.isTerminal(STDOUT_FILENO), let mode = TerminalMode(),
             let loop = try? EventLoop(label: "display")
@@ -38,17 +38,17 @@ final class Display: BoardDisplay {
     func begin() {
         mode.enterRaw()
         forget()
-        // xterm's private modes: the other screen (1049), without a cursor (25), and what is too wide goes on in no next line (7).
+        // xterm's private modes: the alternate screen (1049), without a cursor (25), and without wrapping wide lines (7).
         loop.execute { StandardOutput.write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l") }
     }
 
-    /// What it shows is not known any more.
+    /// Marks the content of the terminal as unknown.
     func forget() { state.withLock { $0.shown = nil } }
 
-    /// Writes the lines where they are others. Each draw asks for the size, so the terminal may have another at any time.
+    /// Writes the lines if they have changed. Each draw reads the size, because the terminal may change it at any time.
     func show(_ lines: (_ columns: Int, _ rows: Int) -> [BoardLine]) {
         let size = size
-        // A line is cleared before it is written: behind its last column there is nothing to clear.
+        // A line is cleared before it is written: after its last column there is nothing to clear.
         let frame = lines(size.columns, size.rows).map { "\u{1B}[K" + $0.drawn(isColored: isColored) }
         let text = "\u{1B}[H" + frame.joined(separator: "\n")
         let begins = state.withLock { state in
@@ -62,8 +62,8 @@ final class Display: BoardDisplay {
 
     private func write() {
         while let (text, isAll) = next() {
-            // What stands there in another size, or from another program, is cleared first. Terminals that know mode 2026 show
-            // all of it at once.
+            // Content in another size, or from another program, is cleared first. Terminals that know mode 2026 show all of it at
+            // once.
             StandardOutput.write("\u{1B}[?2026h" + (isAll ? "\u{1B}[2J" : "") + text + "\u{1B}[?2026l")
         }
     }
@@ -90,11 +90,11 @@ final class Display: BoardDisplay {
     }
 }
 
-/// The time of day as people have it.
+/// The local time of day.
 enum LocalTime {
     private static let day: Milliseconds = 86_400_000
 
-    /// Hours, minutes and seconds; with the date where it is another day than now.
+    /// Hours, minutes and seconds; with the date if it is another day than now.
     static func text(_ time: Milliseconds, now: Milliseconds, zone: TimeZone = .current) -> String {
         let (then, today) = (local(time, zone), local(now, zone))
         let seconds = (then % day + day) % day / 1000

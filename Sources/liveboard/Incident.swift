@@ -1,14 +1,14 @@
 import Foundation
 import LiveClient
 
-/// An incident as the API of the demo gives it; a list leaves out what only details have.
+/// An incident from the API of the demo. A list omits the fields that only details have.
 struct Incident: Codable, Equatable, Sendable {
     struct Note: Codable, Equatable, Sendable {
         let content: String
         let author: String
     }
 
-    /// Of its events.
+    /// The entity of its events.
     static let entity = "incident"
 
     let id: String
@@ -19,7 +19,7 @@ struct Incident: Codable, Equatable, Sendable {
     var urgency: String
     var priority: String?
     var assignee: String?
-    /// Milliseconds since 1970; what is older than what is shown changes nothing.
+    /// Milliseconds since 1970. A value older than the shown one changes nothing.
     var updatedAt: Int64
     var notes: [Note]?
 
@@ -34,9 +34,9 @@ struct Incident: Codable, Equatable, Sendable {
     var key: ListKey { ListKey(rank: -number, text: id) }
 }
 
-/// The incidents in the board's file, as the API gave them last.
+/// The incidents in the board's file, as the API last returned them.
 ///
-/// All that is read from there is shown as old until the API has given it again, so no row needs a mark.
+/// Everything read from it is shown as old until the API has returned it again, so no row needs a mark.
 enum IncidentTable {
     static func create(in transaction: StoreTransaction) throws {
         try transaction.execute(

@@ -1,14 +1,14 @@
 import LiveClient
 
-/// What a machine has to know of the incidents: the screens decide what is fetched, the file keeps it.
+/// The incidents for a machine: the screens decide what is fetched, and the file stores it.
 struct IncidentArea: LiveArea {
-    /// All that the server keeps: one answer has room for it.
+    /// All incidents that the server has; they fit in one answer.
     static let maximumIncidents = 100
 
     let name = "incidents"
     let service: IncidentService
     let screens: LiveScreens<IncidentService>
-    /// Shows what the last run knew, and of when that is.
+    /// Shows the state of the last run, with its time.
     let showStored: @Sendable ([Incident], _ asOf: Milliseconds?) async -> Void
 
     func restore(from store: SQLiteStore) async throws {
@@ -18,7 +18,7 @@ struct IncidentArea: LiveArea {
 
     func fingerChanged(isHeld: Bool) async { await screens.setFinger(isHeld) }
 
-    /// What the next run begins with. What is shown now comes by the pages of the list.
+    /// The state that the next run begins with. The list's pages provide what is shown now.
     func snapshot() async throws -> [Incident] { try await service.list(limit: Self.maximumIncidents).incidents }
 
     func reload(_ thing: Thing, types: [String]) async throws -> LiveReload<Incident> {
@@ -47,19 +47,19 @@ struct IncidentArea: LiveArea {
     func renewToken() async throws { _ = try await service.enter() }
 }
 
-/// The board's file: opened as that of the account that is let in at this address, and of no other.
+/// The board's file. It is opened only for the account that this address signs in.
 enum BoardFile {
-    /// Counts up with the tables.
+    /// Increases with each change of the tables.
     static let schema: Int64 = 1
-    /// Where no file is named: SQLite's own name for what ends with the process.
+    /// The path if no file is named: SQLite's own name for a store that ends with the process.
     static let inMemory = ":memory:"
 
     private struct IsNew: Error {}
 
-    /// Whose state the file holds; nil: nobody's yet. So the last state can be shown while nobody answers.
+    /// The account of the file; nil: none yet. With it the last state can be shown while the server does not answer.
     static func account(in path: String, of server: String) async throws -> String? {
         do {
-            // No account has this name, and a file that is made for it is given up again.
+            // No account has this name, and a file that is made for it is dropped again.
             let identity = SQLiteStore.Identity(schema: schema, account: "", server: server)
             await (try SQLiteStore.open(path: path, identity: identity) { _ in throw IsNew() }).close()
             return nil

@@ -2,9 +2,9 @@ import Fetching
 import Foundation
 import LiveClient
 
-/// The demo's API, and who we are there: the address that `livegate demo` prints tells the token and the gateway.
+/// The demo's API, and our account there: the address that `livegate demo` prints returns the token and the gateway.
 ///
-/// What fails throws a `RequestError`.
+/// A failure throws a `RequestError`.
 actor IncidentService {
     struct Session: Codable, Equatable, Sendable {
         let account: String
@@ -12,7 +12,7 @@ actor IncidentService {
         var gateway: String
     }
 
-    /// A stretch of the list, and whether there is more behind it.
+    /// A part of the list, and whether there is more after it.
     struct Page: Codable, Sendable {
         var incidents: [Incident]
         var more: Bool
@@ -23,11 +23,11 @@ actor IncidentService {
 
     /// `http://127.0.0.1:8081`, without a slash at its end.
     nonisolated let base: String
-    /// To be asked instead of the one that the session names.
+    /// The gateway to use in place of the session's.
     private let gateway: String?
     private let fetcher: Fetcher
     private var session: Session?
-    /// The only account that is ours: what is known belongs to it.
+    /// The only account that is accepted, because the known state belongs to it.
     private var account: String?
 
     init(base: String, gateway: String? = nil) throws {
@@ -36,12 +36,12 @@ actor IncidentService {
         fetcher = try Fetcher()
     }
 
-    /// Lets nobody in but this account; before it is called, the first one that comes.
+    /// Accepts only this account from now on. Without this call, the first account is accepted.
     func expect(_ account: String) { self.account = account }
 
-    /// A token for the next connection: a demo that was started again has another one.
+    /// Gets a token for the next connection, because a restarted demo has another one.
     ///
-    /// - Throws: also a 401 where it is that of another account.
+    /// - Throws: what the request throws, and a 401 if the session belongs to another account.
     @discardableResult func enter() async throws -> Session {
         var session: Session = try await ask("/session")
         session.gateway = gateway ?? session.gateway
@@ -51,20 +51,20 @@ actor IncidentService {
         return session
     }
 
-    /// The newest, or those behind the one with this id.
+    /// The newest incidents, or those after the one with this id.
     func list(from: String? = nil, limit: Int) async throws -> Page {
         try await askAs("/api/incidents?limit=\(limit)" + (from.map { "&from=\($0)" } ?? ""))
     }
 
     func details(_ id: String) async throws -> Incident { try await askAs("/api/incidents/\(id)") }
 
-    /// The incident as it is then. The same key again does nothing again.
+    /// Returns the incident after the action. A second request with the same key changes nothing.
     func act(_ id: String, verb: String, key: String, content: String? = nil) async throws -> Incident {
         let body = try content.map { Array(try JSONEncoder().encode(["content": $0])) } ?? []
         return try await askAs("/api/incidents/\(id)/\(verb)", key: key, body: body)
     }
 
-    /// With the token; with a new one, once, where that is refused and there is another.
+    /// Asks with the token. If it is refused and there is a new one, asks once more.
     private func askAs<Answer: Decodable>(
         _ path: String, key: String? = nil, body: [UInt8]? = nil
     ) async throws -> Answer {
@@ -84,7 +84,7 @@ actor IncidentService {
         return try await enter()
     }
 
-    /// With a body it is a POST.
+    /// With a body, the request is a POST.
     private func ask<Answer: Decodable>(
         _ path: String, token: String? = nil, key: String? = nil, body: [UInt8]? = nil
     ) async throws -> Answer {
@@ -126,7 +126,7 @@ extension IncidentService: ScreensAPI {
         do {
             if !request.isInclusive { return try await list(from: key.text, limit: request.limit) }
         } catch let error as RequestError where error.status == 404 {}
-        // The API pages from an incident only while that is there.
+        // The API pages from an incident only while that exists.
         var all = try await list(limit: IncidentArea.maximumIncidents)
         all.incidents.removeAll { $0.key < key || !request.isInclusive && $0.key == key }
         return all
@@ -134,7 +134,7 @@ extension IncidentService: ScreensAPI {
 }
 
 extension RequestError {
-    /// For people: why something was not done.
+    /// Why something was not done, as text for people.
     var explanation: String {
         switch status {
         case nil: "the server cannot be reached"

@@ -5,20 +5,20 @@ import Terminal
 protocol BoardDisplay: Sendable {
     var size: (columns: Int, rows: Int) { get }
     func show(_ lines: (_ columns: Int, _ rows: Int) -> [BoardLine])
-    /// What it shows is not known any more.
+    /// Marks the content of the display as unknown.
     func forget()
 }
 
-/// Keeps a board as the client library has things, and shows it: states of screens and machine, keys and time.
+/// Keeps a board equal to the state of the client library, and shows it: states of screens and machine, keys and time.
 ///
-/// What is known stands in the library alone: its machine moves state and finger together into the file, its screens decide
-/// what is fetched, its actions keep what people did.
+/// The state is only in the library: its machine writes state and cursor together to the file, its screens decide what is
+/// fetched, and its actions store what the user did.
 actor LiveBoard {
     static let list = "list"
     static let detailsScreen = "details"
-    /// Incidents of a page of the list.
+    /// The number of incidents in a page of the list.
     static let pageLimit = 25
-    /// At the end, so long what was done last may take to be sent where no file keeps it.
+    /// How often the end waits, if no file stores them, until the last actions are sent.
     private static let lastSends = 40
     private static let lastSendPause = Duration.milliseconds(50)
 
@@ -36,7 +36,7 @@ actor LiveBoard {
     private var wanted = 0
     private var detailsTask: Task<Void, Never>?
     private var wakeTask: Task<Void, Never>?
-    /// The last note that is not known to have been added: the same one again has the same key.
+    /// The last note that may not have been added: the same text again has the same key.
     private var lastNote: (id: String, content: String, key: String)?
     private let run = UInt64.random(in: 0 ... .max)
     private var notes = 0
@@ -60,7 +60,7 @@ actor LiveBoard {
 
     // MARK: - The beginning
 
-    /// Shows what the last run knew, and sends what it could not send. It needs no network.
+    /// Shows the state of the last run, and sends what that could not send. It needs no network.
     func begin() async throws {
         board.sign.freshness = .connecting(since: now())
         let area = area()
@@ -85,14 +85,14 @@ actor LiveBoard {
         }
     }
 
-    /// There was no answer yet, so there is no address of a gateway.
+    /// Reports that there was no answer yet, and so no address of a gateway.
     func wait(failures: Int) {
         guard machine == nil, case .connecting(let since)? = board.sign.freshness else { return draw() }
         if failures >= Freshness.failuresUntilCannotConnect { board.sign.freshness = .cannotConnect(since: since) }
         draw()
     }
 
-    /// Follows for ever, from what is stored.
+    /// Follows until the program ends, from the stored state on.
     func follow(_ client: LiveClient) async {
         var settings = UpdateMachine.Settings()
         settings.entities = [Incident.entity]
@@ -106,9 +106,9 @@ actor LiveBoard {
         for await view in await machine.views { await take(view) }
     }
 
-    /// No more will come; what is shown stays, and says that it is old.
+    /// Reports that no more news will arrive. The shown state remains, and is marked as old.
     ///
-    /// - Parameter advice: what people can do about it.
+    /// - Parameter advice: what the user can do about it.
     func end(why: String, advice: String? = nil) {
         board.sign.ending = board.sign.ending ?? why
         board.advice = advice ?? board.advice
@@ -126,7 +126,7 @@ actor LiveBoard {
     private func take(_ view: UpdateMachine.View) async {
         board.storeError = await machine?.storeError
         guard view.state != .notLoaded else {
-            // There was an answer: what was said of attempts before counts no more.
+            // There was an answer, so the failed attempts before no longer count.
             if case .cannotConnect(let since)? = board.sign.freshness {
                 board.sign.freshness = .connecting(since: since)
             }
@@ -137,7 +137,7 @@ actor LiveBoard {
         board.sign.shown = view.sign
         board.sign.asOf = view.metadata.lastSuccess ?? board.sign.asOf
         board.sign.refusedSince = view.isUnauthorized ? board.sign.refusedSince ?? now() : nil
-        // Also where a question was refused for good while the client goes on.
+        // Also when a request was refused for good while the client continues.
         if let error = view.end { end(why: "\(error)") }
         draw()
         if view.freshness == .connected, !wasConnected { await outbox?.networkIsBack() }
@@ -155,7 +155,7 @@ actor LiveBoard {
         draw()
     }
 
-    /// The list is asked for as far down as it is seen.
+    /// Asks for the list as far down as it is visible.
     private func wantList() async {
         guard board.opened == nil else { return }
         let count = BoardScreen.wantedIncidents(board, rows: display.size.rows)
@@ -180,7 +180,7 @@ actor LiveBoard {
         await wantList()
     }
 
-    // MARK: - What people do
+    // MARK: - What the user does
 
     private func keep(_ changes: [ActionChange]) {
         board.keep(changes)
@@ -198,13 +198,13 @@ actor LiveBoard {
             board.message = "Your change of \(action.id) is undone: \(RequestError(status: status).explanation)."
         case .expired(let action): board.message = "Your change of \(action.id) is undone: it was kept too long."
         case .unauthorized: board.message = "Your changes wait: the server does not let you in. u asks again."
-        // Who has chosen another status since has nothing undone.
+        // If the user has chosen another status since, nothing is undone.
         case .rejected: break
         }
         draw()
     }
 
-    /// - Returns: false when it is to end.
+    /// - Returns: false when the program has to end.
     func type(_ bytes: [UInt8]) async -> Bool {
         for key in keys.decode(bytes) {
             switch board.press(key) {
@@ -255,12 +255,12 @@ actor LiveBoard {
 
     private func refresh() async {
         if (try? await service.enter()) != nil, machine != nil, board.advice != nil {
-            // The page lets in as this account again.
+            // The page signs in this account again.
             (board.sign.ending, board.advice) = (nil, nil)
         }
         await outbox?.tokenChanged()
         let wasRefused = board.sign.refusedSince != nil
-        // Both, so that what is on its way with the token before says nothing of this one.
+        // Both, so that a running request with the token before does not count for this one.
         let areScreensRefused = await screens.isUnauthorized
         if wasRefused || areScreensRefused { await screens.tokenChanged() }
         if wasRefused { await machine?.tokenChanged(isValid: true) }
@@ -268,7 +268,7 @@ actor LiveBoard {
         if let opened = board.opened { await screens.refresh(Incident.thing(opened)) }
     }
 
-    /// Sends what was done last, where nothing keeps it.
+    /// Sends the last actions, if no file stores them.
     func sendLast() async {
         await outbox?.flush()
         for _ in 0..<Self.lastSends where !board.pending.isEmpty { try? await Task.sleep(for: Self.lastSendPause) }

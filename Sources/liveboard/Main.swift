@@ -4,9 +4,9 @@ import Options
 import Reactor
 import Terminal
 
-/// liveboard: the demo's incidents in a terminal, as they change.
+/// liveboard: shows the demo's incidents in a terminal, as they change.
 @main struct Main {
-    /// One read of the keyboard.
+    /// The size of one read of the keyboard.
     private static let maximumKeyBytes = 1024
 
     static let store = SingleOption(
@@ -87,7 +87,7 @@ import Terminal
             && !variables.contains { $0.name == "TERM" && $0.value == "dumb" }
     }
 
-    /// Asks who we are until there is an answer, and follows then.
+    /// Asks for the session until there is an answer, and then follows.
     private static func follow(_ board: LiveBoard, _ service: IncidentService) async {
         var retry = Retry(seed: .random(in: 0 ... .max))
         while true {
@@ -128,7 +128,7 @@ import Terminal
         }
         let changes = [SIGWINCH, SIGCONT].map { number in
             SignalWatch(number, loop: loop) {
-                // Who was stopped finds the terminal as the shell had it.
+                // After a stop, the terminal is in the state that the shell has set.
                 if number == SIGCONT { display.begin() }
                 Task { await board.drawAll() }
             }
@@ -152,12 +152,12 @@ import Terminal
     }
 }
 
-// Who is let in, which may change while the board runs.
+// The account that is signed in, which may change while the board runs.
 extension LiveBoard {
-    /// A token for the connection to this gateway.
+    /// Returns a token for the connection to this gateway.
     ///
-    /// - Throws: `LiveClientError.unauthorized` where the page lets in as another account, or nobody: what does not come is not
-    ///   waited for.
+    /// - Throws: `LiveClientError.unauthorized` if the page signs in another account, or none: then it is useless to wait for a
+    ///   token.
     func token(
         for gateway: String, _ enter: @Sendable () async throws -> IncidentService.Session
     ) async throws -> String {
@@ -171,7 +171,7 @@ extension LiveBoard {
         }
     }
 
-    /// What is shown is not that of who is let in now.
+    /// Ends the board, because another account is signed in now than the one that is shown.
     func endAccount() {
         let account = board.account
         end(

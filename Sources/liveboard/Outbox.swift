@@ -1,22 +1,22 @@
 import LiveClient
 
-/// What people did and the server does not have yet: the actions of the client library.
+/// The user's actions that the server does not have yet: the actions of the client library.
 struct Outbox: Sendable {
     static let kind = "status"
-    /// The request that gives an incident this status.
+    /// The request that sets this status of an incident.
     static let verbs = ["acknowledged": "acknowledge", "resolved": "resolve"]
-    /// From a key to its request, in ms: who presses two sends one.
+    /// From a key to its request, in ms: a user who presses two keys sends one request.
     static let coalescing: Milliseconds = 400
-    /// Requests at once.
+    /// The number of requests at once.
     static let maximumBatch = 4
 
-    /// What the board is given.
+    /// The functions that report to the board.
     struct Reports: Sendable {
-        /// Rows that were written, or were there at the start. Awaited before anything else is done.
+        /// Rows that were written, or were present at the start. Awaited before anything else is done.
         var changed: @Sendable ([ActionChange]) async -> Void
-        /// What the API answered to an action.
+        /// The API's answer to an action.
         var done: @Sendable (Incident) async -> Void
-        /// What became of an action without anybody having asked.
+        /// What happened to an action without a request of the user.
         var news: @Sendable (ActionNews) -> Void
     }
 
@@ -26,7 +26,7 @@ struct Outbox: Sendable {
 
     /// Reads what an earlier run left in the store, and sends it.
     static func open(_ store: SQLiteStore, _ service: IncidentService, _ reports: Reports) async throws -> Outbox {
-        // What is pending is shown on top of what the API says: there is no other local state.
+        // Pending actions are shown on top of the API's answers: there is no other local state.
         let kept = try await SQLiteActionStore(store) { _, _, _, _ in }
         var settings = ActionQueue.Settings()
         (settings.coalescing, settings.maximumBatch) = (coalescing, maximumBatch)
@@ -38,14 +38,14 @@ struct Outbox: Sendable {
         return Outbox(actions: actions, service: service, reports: reports)
     }
 
-    /// Gives an incident a status: shown and kept when this returns.
+    /// Sets the status of an incident. When this returns, it is shown and stored.
     ///
-    /// - Parameter before: what people see until now.
+    /// - Parameter before: the status that people have seen until now.
     func set(_ id: String, to status: String, from before: String) async throws {
         try await actions.set(Self.kind, id, to: status, from: before)
     }
 
-    /// Adds a note now or not at all. The same key again adds nothing again.
+    /// Adds a note now or not at all. A second call with the same key adds nothing.
     func addNote(_ id: String, _ content: String, key: String) async throws(ImmediateActionError) {
         let service = service
         await reports.done(
@@ -54,7 +54,7 @@ struct Outbox: Sendable {
             })
     }
 
-    /// What could not be sent is tried at once.
+    /// Tries at once what could not be sent.
     func networkIsBack() async {
         await actions.networkChanged(isReachable: false)
         await actions.networkChanged(isReachable: true)
@@ -62,7 +62,7 @@ struct Outbox: Sendable {
 
     func tokenChanged() async { await actions.tokenChanged() }
 
-    /// Sends now what waits for others.
+    /// Sends now what waits to be sent in a batch.
     func flush() async { await actions.flush() }
 
     private static func send(
@@ -93,7 +93,7 @@ struct Outbox: Sendable {
     }
 }
 
-/// Says what was written.
+/// Stores actions, and reports what was written.
 private struct ReportedActionStore: ActionStore {
     let kept: SQLiteActionStore
     let changed: @Sendable ([ActionChange]) async -> Void
@@ -111,7 +111,7 @@ private struct ReportedActionStore: ActionStore {
 }
 
 extension ImmediateActionError {
-    /// For people: why a note is not there.
+    /// Why a note was not added, as text for people.
     var explanation: String {
         switch self {
         case .notReachable: "there is no network"

@@ -12,7 +12,7 @@ struct ProseTests {
             ("take takes taken took taking", "the precise verb"),
             ("stand stands stood standing", "is, contains or is shown"),
             ("judge judges judged judging desk desks reckon", "check or decide"),
-            ("farewell farewells", "close notice"),
+            ("closeNotice farewells", "close notice"),
             ("finger fingers", "cursor"), ("ladder way ways", "transport, fallback, path or method"),
             ("place places room rooms", "position, offset, permit, quota or space"),
             ("mend mends mended mending", "repair, fix or restore"), ("whoever everybody", "the caller or all clients"),
