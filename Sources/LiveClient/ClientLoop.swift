@@ -1,5 +1,4 @@
-/// The loop that a client runs on: it runs one piece of work after the other, and has a clock. Each ``ClientNetwork`` has its
-/// own.
+/// The loop of a client: it runs one piece of work after the other, and has a clock. Each ``ClientNetwork`` has its own.
 package protocol ClientLoop: AnyObject, Sendable {
     /// Monotonic time in milliseconds.
     var now: UInt64 { get }

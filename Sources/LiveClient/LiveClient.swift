@@ -22,8 +22,7 @@
 /// client itself ends with ``close()``, or when the app has released both the client and its updates.
 public actor LiveClient {
     nonisolated let handle: LiveHandle
-    /// The gate to the API that the app asks about events. The client's machines use it; screens and actions receive it
-    /// (<doc:Errors>).
+    /// The gate of the API that the app asks about events. Machines use it; screens and actions receive it (<doc:Errors>).
     public nonisolated let gate: LiveGate
     /// The entities whose events it delivers; empty means all.
     nonisolated let entities: [String]
@@ -57,8 +56,7 @@ public actor LiveClient {
         try self.init(configuration) { (_: TokenQuestion) in try await token() }
     }
 
-    /// What happens, in order. Each iteration is a separate reader. It throws a ``LiveClientError`` when a new connection would
-    /// not help.
+    /// What happens, in order. Each iteration is a separate reader. Throws a ``LiveClientError`` if reconnecting would not help.
     public nonisolated var updates: LiveUpdates { LiveUpdates(handle) }
 
     /// The state of the connection. Its times are milliseconds since 1970 by a clock that never goes back.

@@ -7,13 +7,11 @@ public struct LiveClientConfiguration: Sendable {
     public var url: String
     /// The path of a PEM file with the authorities to trust instead of the system's.
     public var certificateAuthorities: String?
-    /// The cursor to begin at, which the app stored from the updates of an earlier run. Nil begins with what happens now, and
-    /// with ``LiveResync/start``.
+    /// The cursor to begin at, stored from the updates of an earlier run. Nil begins with the present, and ``LiveResync/start``.
     public var cursor: LiveCursor?
     /// The entities whose events are delivered, at most 16; empty means all.
     public var entities: [String] = []
-    /// Whether events carry ``LiveEvent/aid``, their ids in the archive. Set it to show events together with pages of the
-    /// archive.
+    /// Whether events carry ``LiveEvent/aid``, their ids in the archive. Set it to combine events with pages of the archive.
     public var asksForEventIDs = false
     /// How often the server has to send a sign of life. If none arrives within 5 more seconds, the stream counts as lost, because
     /// mobile networks lose connections without notice.

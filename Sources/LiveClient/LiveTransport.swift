@@ -5,8 +5,7 @@ import LiveState
 /// Carries a client's streams and requests. Each product of the SDK that has a transport chooses it where the app makes a
 /// configuration without one.
 ///
-/// A client uses the network only through it. The client decides when to connect, with which connection type and with which
-/// token.
+/// A client uses the network only through it. The client itself decides when to connect, how, and with which token.
 public struct LiveTransport: Sendable {
     /// Starts the network for one client.
     package let begin: @Sendable (TransportTrust) throws(LiveClientError) -> any ClientNetwork

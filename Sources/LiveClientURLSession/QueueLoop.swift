@@ -14,8 +14,7 @@ final class QueueLoop: ClientLoop {
     /// The time since the loop was made, including the time in which the device sleeps.
     var now: UInt64 { UInt64((ContinuousClock.now - start) / .milliseconds(1)) }
 
-    // A work item carries to another thread what the compiler cannot follow. The queue runs one at a time, and only it has the
-    // item.
+    // A work item carries to another thread what the compiler cannot follow. The queue runs one at a time, and only it has it.
     func execute(_ work: sending @escaping () -> Void) { queue.async(execute: DispatchWorkItem(block: work)) }
 
     func executeNextTick(_ work: @escaping () -> Void) { queue.async(execute: DispatchWorkItem(block: work)) }

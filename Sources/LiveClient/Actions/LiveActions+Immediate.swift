@@ -1,8 +1,8 @@
 import LiveState
 
 // An action that changes structure, or that others must not do twice, needs the server now. It is done while the user waits, or
-// not at all. It does not use the queue, so nothing is written to the store, and it is not tried again automatically: only the
-// app can find out whether a request without an answer was done.
+// not at all. It does not use the queue, so nothing is written to the store. It is not tried again automatically: only the app
+// can find out whether a request without an answer was done.
 extension LiveActions {
     /// Runs an immediate action: now, once, or not at all. It is never stored.
     ///

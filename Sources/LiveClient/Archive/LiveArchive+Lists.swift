@@ -46,8 +46,7 @@ public final class ArchivePageSource: PageSource, ScreensAPI {
         (self.archive, self.wanted, self.onGaps) = (archive, wanted, onGaps)
     }
 
-    /// Keeps an event that arrived live. ``reload(_:)`` then returns it without a request, and pages contain it even if the
-    /// archive does not yet.
+    /// Keeps a live event. ``reload(_:)`` then returns it without a request, and pages contain it even before the archive does.
     ///
     /// - Returns: whether the event belongs to the list. Other events are not kept.
     @discardableResult public func keep(_ event: LiveEvent) -> Bool {
@@ -86,8 +85,7 @@ public final class ArchivePageSource: PageSource, ScreensAPI {
     }
 
     /// The events of a page, and the live events between its ends. An event may arrive late, with an old timestamp. It is
-    /// reported live at once, when a list may not have its position yet. Older pages lack it while the archive's writer is
-    /// behind.
+    /// reported live at once, when a list may not have its position yet. Older pages lack it until the archive's writer has it.
     private func withKept(_ page: ArchivePage, _ asked: ArchiveRequest) -> [LiveEvent] {
         let (isForward, last) = (asked.order == .oldestFirst, page.more ? page.events.last?.aid : nil)
         let known = Set(page.events.compactMap(\.aid))

@@ -1,8 +1,7 @@
 import LiveState
 
 // Read marks as deferrable actions: shown at once, stored on the device, sent when there is a network. A mark is a status of the
-// kind "read" of its thing, and its value is the last event that was read. So the last one wins, and one is sent in place of
-// many.
+// kind "read" of its thing, and its value is the last event read. So the last one wins, and one is sent in place of many.
 extension LiveActions {
     /// The kind of the statuses that are read marks.
     public static let readKind = "read"

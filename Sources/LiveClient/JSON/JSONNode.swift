@@ -22,8 +22,7 @@ package struct JSONNode: Sendable {
 
     init(_ content: Content, source: ArraySlice<UInt8>) { (self.content, self.source) = (content, source) }
 
-    /// Parses `bytes`, which are the document and nothing else; nil if they are not JSON, too long, or nested beyond
-    /// `maximumDepth`.
+    /// Parses `bytes`, which are the whole document; nil if they are not JSON, too long, or nested beyond `maximumDepth`.
     package init?(_ bytes: [UInt8], maximumBytes: Int, maximumDepth: Int = 16) {
         guard bytes.count <= maximumBytes else { return nil }
         var parser = JSONParser(bytes, maximumDepth: maximumDepth)

@@ -43,7 +43,7 @@ extension LiveMachine {
         }
     }
 
-    /// Stores the token with which a request begins.
+    /// Stores the token with which a request begins; ``isWanted(_:)`` removes it, and returns false if the request was cancelled.
     func noteToken(_ number: Int) { askedTokens[number] = tokens?.token }
 
     func isWanted(_ number: Int) -> Bool {

@@ -57,10 +57,9 @@ public protocol LiveArea: Sendable {
     /// Its unique name in the store.
     var name: String { get }
 
-    /// Reads what was stored, and shows it. It is called before anything else. If it throws, the machine acts as if nothing were
-    /// stored, and a snapshot replaces it. The exception is a ``StoreError`` that may pass (``StoreError/mayPass``): then it is
-    /// called again after a wait. The same applies if it exceeds the machine's `storeDeadline`: its task is cancelled, and must
-    /// show nothing.
+    /// Reads what was stored, and shows it, before anything else is called. If it throws, the machine acts as if nothing were
+    /// stored, and a snapshot replaces it. After a ``StoreError`` that may pass (``StoreError/mayPass``), or after the machine's
+    /// `storeDeadline`, it is called again after a wait. At the deadline its task is cancelled, and it must show nothing.
     func restore(from store: Store) async throws
 
     /// Stores the lists of the area's screens for the next start, such as a ``ListKeeper``; nil: lists are not stored.
@@ -71,8 +70,8 @@ public protocol LiveArea: Sendable {
 
     /// The machine got a cursor (events keep what is fetched from now on up to date), or lost the one it had (the known state may
     /// be old). Calls come in order, and each is awaited before the snapshot and the reloads that follow it. If one cursor
-    /// replaces another, that is a loss and then a new cursor. At first there is none. Do not wait for the machine in it. Until
-    /// it returns, snapshot and reloads are not requested, and fail at their deadline.
+    /// replaces another, that is a loss and then a new cursor. At first there is none. Do not wait for the machine here. Until it
+    /// returns, snapshot and reloads are not requested, and fail at their deadline.
     ///
     /// With ``LiveScreens``: `await screens.setFinger(isHeld)`.
     func fingerChanged(isHeld: Bool) async
@@ -128,8 +127,7 @@ public protocol ListKeeping: Sendable {
     /// Shows the lists that were read. They count as current if the cursor they were stored with is held now; otherwise as old.
     func restore() async
 
-    /// Prepares what a commit of the machine stores of the lists. Called before each commit, after its changes have been
-    /// reloaded; nil: there is nothing to store with it.
+    /// Prepares what each commit stores of the lists. Called before it, after its reloads; nil: there is nothing to store.
     ///
     /// - Returns: writes the lists in the commit's transaction (of the type ``LiveStore/Transaction``), with its cursor.
     func prepareCommit() async -> (@Sendable (_ finger: String?, _ transaction: Any) throws -> Void)?

@@ -72,7 +72,7 @@ extension LiveMachine {
         guard requests.removeValue(forKey: 0) != nil else { return }
         note(error)
         handle(.loadFailed)
-        // Without the cursor, because it is unknown how old the lists are.
+        // Without the stored lists, because it is unknown how old they are.
         if view.state != .notLoaded { restoreLists() }
     }
 

@@ -58,8 +58,7 @@ public actor LiveMachine<Area: LiveArea> {
 
     /// The cursor that was last reported to the area's lists.
     private var listFinger: String?
-    /// Whether a cursor is held, as reported or about to be reported to the area; the news not reported yet; and the running
-    /// report.
+    /// Whether a cursor is held, as reported to the area or soon to be; the news not reported yet; and the running report.
     var isFingerHeld = false
     var fingerNews: [FingerNews] = []
     var fingerTelling: Telling?

@@ -111,8 +111,7 @@ extension LiveScreens {
         }
     }
 
-    /// Too many things are being fetched. The list gets what it misses by its page. A page that is being loaded handles it
-    /// itself.
+    /// Too many things are being fetched. The list gets what it misses by a page, or by the page that is being loaded.
     func noteRefusal(_ thing: Thing) {
         for (name, list) in lists where list.entity == thing.entity && list.awaited[Exact(thing.id)] != nil {
             if !list.machine.has(thing.id), !list.machine.isLoading { makeStale(name) }

@@ -5,8 +5,7 @@ extension LiveScreens {
     /// How many items of a list are stored, from the end that was visible.
     private static var maximumKept: Int { 500 }
 
-    /// Sets the function to call when a list has changed, and with it the result of ``toStore()``. For the code that stores
-    /// lists.
+    /// Sets the function to call when a list, and so the result of ``toStore()``, has changed. For the code that stores lists.
     func onListChange(_ changed: @escaping @Sendable () -> Void) { listChanged = changed }
 
     /// The known state of the lists, and whether a cursor is held. For lists not made yet: the stored data that is still current.

@@ -106,8 +106,7 @@ extension LiveScreens {
             let failure = RequestFailure(error)
             if failure == .unauthorized { refuseToken(token) }
             ask(.failed(fetch: fetch, failure: failure))
-            // A list that waits for it learns only from its page whether it contains the thing. Once, even if the thing fails
-            // often.
+            // Only its page shows a list that waits for it whether it contains the thing. Once, even if the thing fails often.
             for (name, list) in lists where list.entity == thing.entity && list.awaited[Exact(thing.id)] == false {
                 lists[name]?.awaited[Exact(thing.id)] = true
                 if !list.machine.has(thing.id) { makeStale(name) }

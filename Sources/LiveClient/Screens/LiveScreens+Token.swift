@@ -22,8 +22,7 @@ extension LiveScreens {
 
     var askedToken: AskedToken { AskedToken(count: tokens, text: clientTokens?.token) }
 
-    /// The API accepted neither the token nor the next one, or no user is signed in. Nothing is requested until
-    /// ``tokenChanged()``.
+    /// The API accepted neither the token nor the next one, or no user is signed in. Requests wait for ``tokenChanged()``.
     public var isUnauthorized: Bool { token == .refused }
 
     /// A user has signed in, or there is another token: waiting requests are made at once.

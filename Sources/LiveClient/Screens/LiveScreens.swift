@@ -207,8 +207,7 @@ public actor LiveScreens<API: ScreensAPI> {
         for name in lists.keys { lists[name]?.awaited = [:] }
     }
 
-    /// The machine got a cursor, before it requests its snapshot; or it lost the cursor. At first there is none, and everything
-    /// is shown as old.
+    /// The machine got a cursor, before it requests its snapshot, or lost it. At first there is none, and all is shown as old.
     ///
     /// Call it in ``LiveArea/fingerChanged(isHeld:)``. True while a cursor is held already means another, fresh one: what was
     /// known under the one before is old.

@@ -2,8 +2,7 @@ import LiveState
 
 /// The app's API as screens use it.
 ///
-/// A request that fails throws a ``RequestError`` (<doc:Errors>). The task of a request is cancelled when nothing waits for it
-/// any more.
+/// A request that fails throws a ``RequestError`` (<doc:Errors>). Its task is cancelled when nothing waits for it any more.
 public protocol ScreensAPI: Sendable {
     /// The app's type of a thing: its decoded answer.
     associatedtype Value: Sendable
@@ -16,8 +15,7 @@ public protocol ScreensAPI: Sendable {
 
     /// Gets another token after a thing or a page was refused with 401. Needed only for an API with its own tokens. By default it
     /// calls the function of the client whose ``LiveClient/tokens`` the screens have. It throws ``LiveClientError/unauthorized``
-    /// if no user is signed in. After any other error it is called again after a wait. It is called once, until a request has
-    /// succeeded.
+    /// if no user is signed in. After any other error it is called again after a wait. Called once until a request has succeeded.
     func renewToken() async throws
 }
 
@@ -101,8 +99,7 @@ public struct ListPage<Value: Sendable>: Sendable {
     public var items: [Item]
     /// True: no more items follow in the direction of the request.
     public var isLast: Bool
-    /// Whether its values are as complete as those of ``ScreensAPI/reload(_:)``. Otherwise they are summaries, and details are
-    /// fetched.
+    /// Whether its values are what ``ScreensAPI/reload(_:)`` would return. Otherwise they are summaries, and details are fetched.
     public var isWhole: Bool
 
     /// Makes a page. An empty page that is not the last counts as failed.

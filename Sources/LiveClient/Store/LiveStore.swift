@@ -54,8 +54,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case noAnswer
     /// ``SQLiteStore/close()`` was called.
     case closed
-    /// SQLite's extended result code (sqlite.org/rescode.html), and its message. The code is 0 for an error of a store without
-    /// SQLite.
+    /// SQLite's extended result code (sqlite.org/rescode.html), and its message. The code is 0 for an error of another store.
     case failed(code: Int, message: String)
 
     /// What failed, for a log. It does not contain the account.

@@ -162,8 +162,7 @@ public final class SQLiteStore: LiveStore {
     }
 
     /// Stores metadata and changes in one transaction, which is on the disk when this returns. It throws a ``StoreError``, or
-    /// what `changes` throws; then nothing is stored. After ``StoreError/corrupt(setAside:)`` nothing of the area is stored any
-    /// more.
+    /// what `changes` throws; then nothing is stored. After ``StoreError/corrupt(setAside:)`` the area is empty.
     public func commit(
         area: String, metadata: UpdateMetadata, changes: @Sendable (StoreTransaction) throws -> Void
     ) async throws {

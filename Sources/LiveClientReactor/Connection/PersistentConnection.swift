@@ -31,8 +31,7 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     private var state = State.new
     private var openedAt: UInt64?
     private var isClosing = false
-    /// `Authorization` of the last attempt, or the token with which its stream continued; and the value that the server reported
-    /// as expired, which no attempt uses.
+    /// `Authorization` of the last attempt, or its stream's later token; and the value that has expired, which no attempt uses.
     private var credentials: String?
     private var expiredCredentials: String?
 

@@ -122,8 +122,7 @@ struct OpeningHandshake {
         }
     }
 
-    /// The refusal as far as it has arrived; nil without a head. It is the result when the time limit passes or the connection
-    /// ends.
+    /// The refusal as far as it has arrived; nil without a head. It is the result after the deadline, or at the connection's end.
     var refused: ServerAnswer? {
         guard let (head, body) = refusal else { return nil }
         return ServerAnswer(
