@@ -14,8 +14,8 @@ extension CatSettings {
         if case .unix = connection.url.destination { throw .wrongUse("--proxy and a Unix socket exclude one another") }
     }
 
-    /// Makes a TLS context if it may be needed: for wss, after a redirect, and if its files are named, so that a file that cannot
-    /// be read is reported at once.
+    /// Makes a TLS context if it may be needed: for wss, after a redirect, and if its files are named. So a file that cannot be
+    /// read is reported at once.
     mutating func setTLS(_ arguments: Arguments, _ askPassphrase: () -> String?) throws(StartProblem) {
         let table = LivecatCommand.self
         var tls = TLSClientSettings(

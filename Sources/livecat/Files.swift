@@ -121,8 +121,7 @@ enum TokenFile {
 
 /// A file that is written as a whole.
 enum OutputFile {
-    /// Writes the file, and returns why it cannot be written; nil on success. The corresponding C functions are open, write and
-    /// close.
+    /// Writes the file; returns the error, nil on success. The corresponding C functions are open, write and close.
     static func write(_ text: String, to path: String) -> String? {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { return "cannot write \(path.printable): \(WholeWrite.reason(errno))" }
