@@ -1,7 +1,7 @@
 @_exported public import LiveState
 
-/// A stream of what changes in an account, which the client keeps alive. It connects, reconnects after every loss when the server
-/// asks it to, and resumes at its last position. It also asks for a new token before the old one ends, and finds out which
+/// A stream of what changes in an account, which the client keeps alive. It reconnects after every loss, with the wait that the
+/// server asks for, and resumes at its last position. It asks for a new token before the old one ends, and finds out which
 /// transports work on a network.
 ///
 ///     let client = try LiveClient(LiveClientConfiguration(url: "wss://live.example/live/v1")) {

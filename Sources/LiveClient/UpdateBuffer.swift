@@ -3,7 +3,7 @@ import Locks
 /// Updates that a client has and its reader has not read yet. It passes them from the loop to a task.
 ///
 /// Its size is limited because the stream pauses. At the limit it is full, and it notifies when space is free again. Updates
-/// about the stream itself do not wait; they replace each other, so that a reader that never reads costs no memory.
+/// about the stream itself cannot be paused; they replace each other, so that a reader that never reads costs no memory.
 final class UpdateBuffer: Sendable {
     private struct State {
         /// The first `taken` were given to the reader.
