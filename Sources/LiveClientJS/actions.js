@@ -1,4 +1,4 @@
-// What a user did: at once, or as soon as the server can be reached.
+// What a user did: sent at once, or as soon as the server can be reached.
 
 export { ActionConflict } from "./core/sharedactions.js"
 export { ActionError } from "./shell/actionerror.js"

@@ -1,3 +1,3 @@
-// The connection of a page; with tabs.js of all tabs of a browser.
+// The connection of a page; with tabs.js, of all tabs of a browser.
 
 export { LivegateError, connect } from "./shell/client.js"

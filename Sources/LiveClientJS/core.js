@@ -1,4 +1,4 @@
-// What decides, without I/O and without a clock: for an app that carries it out itself, and for tests.
+// The decisions, without I/O and without a clock: for an app that carries them out itself, and for tests.
 
 export { ActionQueue } from "./core/actions.js"
 export { ConnectionMachine } from "./core/connection.js"

@@ -1,5 +1,5 @@
-// Livegate's client for browsers and Node: what an app knows, and what it does about it. The archive, counting and the machines
-// beneath all of it have entries of their own.
+// Livegate's client for browsers and Node: what an app knows, and what it does about it. The archive, counting and the
+// machines beneath have separate entries.
 
 export * from "./actions.js"
 export * from "./connection.js"

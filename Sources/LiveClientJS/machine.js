@@ -1,4 +1,4 @@
-// What an app knows of an area, and how good it is; where it is kept.
+// What an app knows of an area, how far it can be trusted, and where it is kept.
 
 export { StoreError, keyOf, thingOf } from "./core/stored.js"
 export { RequestError } from "./shell/failures.js"

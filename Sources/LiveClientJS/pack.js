@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// Packs the module for npm: minified files, types and what npm has to know, in a folder of its own. Nothing is published.
+// Packs the module for npm: minified files, types and what npm has to know, in a separate folder. Nothing is published.
 //
-//   Sources/LiveClientJS/pack.js FOLDER     needs esbuild, of Debian's packages
+// Sources/LiveClientJS/pack.js FOLDER     needs esbuild, of Debian's packages
 //
-// Each entry is at most 20 KB compressed, with all that it imports, the first one 51; what two of them need stands in one file, which is loaded once.
+// Each entry is at most 20 KB compressed, with all that it imports; the first one is at most 51 KB.
+// Code that two entries need is in one file, which is loaded once.
 
 import { spawnSync } from "node:child_process"
 import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync } from "node:fs"
@@ -54,7 +55,7 @@ export function sizes(folder) {
 export function pack(folder) {
     mkdirSync(folder, { recursive: true })
     if (readdirSync(folder).length > 0) throw new Error(`${folder} is not empty: give another folder`)
-    // The machines by themselves, for the few that want them: apart, so that all others load fewer files.
+    // The machines are built alone, for the few apps that want them. So all other apps load fewer files.
     build(folder, entries.filter(entry => entry !== "core.js"))
     build(folder, ["core.js"])
     const types = Object.values(exports).map(entry => entry.types)

@@ -49,18 +49,18 @@ export class ActionRows {
         this.isLoaded = true
         const sorted = [...actions].sort((a, b) => a.at - b.at)
         sorted.forEach((stored, index) => {
-            // The clock ran ahead, or the store is damaged: it must expire some day.
+            // The clock was ahead, or the store is damaged: the action must still expire some day.
             const action = { ...stored, at: Math.min(stored.at, now) }
             const name = actionName(action.kind, action.id)
             const row = this.rows.get(name)
             if (row) {
-                // It was set before the store was read: the newer value wins, what the server had is in the older row.
+                // It was set before the store was read. The newer value wins; the older row has what the server had.
                 row.action = { ...row.action, before: action.before }
                 Object.assign(row, { isUncertain: true, isRead: true, triedUntil: now })
                 effects.push({ persist: { action: row.action } })
             } else {
-                // The process that kept it may have sent it, and an earlier value too. No row says whether it was answered:
-                // as for what the server had, the row is believed.
+                // The process that kept it may have sent it, and an earlier value too. No row records whether that was answered.
+                // For what the server had, the row is trusted.
                 const order = index - sorted.length
                 this.rows.set(name, {
                     name, action, order, isSent: true, isUncertain: true, isRead: true, isSuspect: false, triedUntil: now,
@@ -77,14 +77,14 @@ export class ActionRows {
         if (!row) return this.add(name, { kind, id, value, before }, now, effects)
         if (row.action.value === value) return
         if (this.isLoaded && value === row.action.before && !row.isSent && !row.isUncertain) {
-            // Undone before it was sent: the server has it so.
+            // It was undone before it was sent: the server still has this value.
             this.rows.delete(name)
             effects.push({ delete: { kind, id } }, { apply: { kind, id, value } })
             return
         }
         const sent = this.flight.find(sent => sent.name === name && sent.action.value === value)
         if (sent) {
-            // Back to the value on its way: a retry of it is the same request with the same key.
+            // Back to the value that is being sent: a retry is the same request with the same key.
             row.action = { ...row.action, value, key: sent.action.key, at: sent.action.at }
             row.isSent = true
             row.isUncertain = sent.wasUncertain
@@ -118,11 +118,11 @@ export class ActionRows {
     reloaded({ kind, id, value }, askedAt, effects) {
         const name = actionName(kind, id)
         const row = this.rows.get(name)
-        // What was read before the server did an action says less than the action: its event brings the thing again.
+        // What was read before the server did an action is older than the action: its event fetches the thing again.
         const settled = this.settled.get(name)
         const known = settled && askedAt < settled.at ? settled.value : value
         if (row) {
-            // What is on its way may be done after the read.
+            // What is being sent may be done after the read.
             const isTried = this.flight.some(sent => sent.name === name) || askedAt < (row.triedUntil ?? askedAt)
             row.isRead ||= !isTried
         }

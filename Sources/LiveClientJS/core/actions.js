@@ -1,7 +1,7 @@
 // Deferrable actions: what users did, kept until the server has it (ActionQueue.swift, with the same words and rules).
 //
 // An action: {kind, id, value, before?, key, at}. Of the effects of one input, persist, delete, apply and undo belong
-// into one transaction, which is committed before the others are carried out.
+// to one transaction, which is committed before the others are carried out.
 import { ActionRows, leastTime } from "./actionrows.js"
 import { actionOutcome } from "./outcome.js"
 import { Retry } from "./retry.js"
@@ -60,7 +60,7 @@ export class ActionQueue extends ActionRows {
         }
     }
 
-    // Sending. On its way: {name, action, wasUncertain}, in the order of the batch.
+    // Sending. The batch being sent: {name, action, wasUncertain}, in the order of the batch.
 
     /** When something is to be tried; null: only an input makes it possible. */
     get #nextAttempt() {
@@ -156,7 +156,7 @@ export class ActionQueue extends ActionRows {
                 this.#reject(flight[0], status, effects, news)
                 effects.push(...news)
             } else {
-                // One of them may be the cause: each gets an answer of its own.
+                // One of them may be the cause, so each is sent alone and gets its own answer.
                 this.#suspect(flight)
                 this.dueAt = now
             }

@@ -1,4 +1,4 @@
-// What is asked of the archive and of the inbox, and what they answer (ArchiveRequest.swift, ArchivePage.swift).
+// The questions to the archive and the inbox, and their answers (ArchiveRequest.swift, ArchivePage.swift).
 
 import { given, isObject, isText, parse, readEvent } from "./messages.js"
 

@@ -1,4 +1,4 @@
-// Attempts, waits and tokens of a connection (ConnectionMachine.swift, which says why each rule is so).
+// Attempts, waits and tokens of a connection (ConnectionMachine.swift, which explains each rule).
 
 import { Jitter, Retry } from "./retry.js"
 import { WayLadder, connectionWays } from "./ways.js"

@@ -71,7 +71,7 @@ export class ConnectionStream extends ConnectionAttempts {
         this._refusal = "none"
         const interval = this._settings.pollInterval
         const next = this._now + this._jitter.milliseconds(Math.floor(interval * 9 / 10), Math.floor(interval * 11 / 10))
-        // Better ways are tried again when that is due, not with the next poll.
+        // Better transports are tried again when that is due, not with the next poll.
         this._waitUntil(Math.min(next, this._ladder._trialAt ?? next), "poll")
     }
 

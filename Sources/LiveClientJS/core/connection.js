@@ -1,4 +1,4 @@
-// The one connection of a client: when to try, with which token, by which way, and when to give up (ConnectionMachine.swift).
+// The one connection of a client: when to try, with which token and transport, and when to give up (ConnectionMachine.swift).
 
 import { ConnectionStream } from "./connection-stream.js"
 import { given } from "./messages.js"
@@ -73,7 +73,7 @@ export class ConnectionMachine extends ConnectionStream {
         return { connecting: { since: this._downSince ?? this._now, attempt: this._attempt } }
     }
 
-    // What the app and its device do around it
+    // What the app and its device do
 
     #start() {
         const isFirst = this._phase.name === "idle" && !this._isStarted
@@ -110,7 +110,7 @@ export class ConnectionMachine extends ConnectionStream {
     #enterForeground() {
         if (this._isForeground) return
         this._isForeground = true
-        // Somebody is there again: one more attempt, with another token.
+        // A person is back: one more attempt, with another token.
         if (this._phase.name === "unauthorized") this._refuseToken("refused")
         else if (this._phase.name !== "idle" || !this._isStarted) return
         this._beginSoon()
@@ -147,7 +147,7 @@ export class ConnectionMachine extends ConnectionStream {
             this._leave(stream, false)
             return this._beginSoon()
         }
-        // Of several changes the first sets the end: a path that flaps does not put it off.
+        // Of several changes the first sets the end, so a path that flaps does not delay it.
         stream.testUntil ??= this._now + testLimit
         this._emit("ping", { id: stream.id })
     }
@@ -180,9 +180,9 @@ export class ConnectionMachine extends ConnectionStream {
         const isAsked = [429, 503].includes(status) && typeof retryAfter === "number"
         if (isAsked) return this._pause(this._retry.waitAfter(retryAfter), "asked")
         if (this.#isSwallowed(status, code) && this._ladder._stepDown(this._now)) return this._begin()
-        // Without a code it was a balancer, which has no route in the minute of a deploy and signs nobody off.
+        // Without a code it was a balancer, which has no route in the minute of a deploy and signs nobody out.
         if (code !== undefined && finalStatuses.includes(status)) return this._end({ refused: { status, code } })
-        // Somebody between who answers for a server that is away; or who does not know this way.
+        // Another server answered in between: for a server that is away, or because it does not know this transport.
         if (code === undefined && this._ladder.failed(1, this._now)) return this._begin()
         this._backOff()
     }
@@ -213,7 +213,7 @@ export class ConnectionMachine extends ConnectionStream {
     }
 
     #comeBack(asked, minimum) {
-        // Of several in a row only the first may be at once: who says 0 each time is not asked without a pause.
+        // Of several in a row only the first may be at once: a server that always sends 0 is not asked without a pause.
         const { failures } = this._retry, isFirst = asked === undefined || failures === 0
         const least = isFirst ? 0 : Retry.minimum * 2 ** (Math.min(failures, 5) - 1)
         const wait = Math.max(this._retry.wait(asked), minimum, least)
@@ -232,7 +232,7 @@ export class ConnectionMachine extends ConnectionStream {
 
     #loseStream(stream, how) {
         if (stream.poll?.until !== undefined && stream.poll.wait > 0 && how !== "unreachable") {
-            // Not a failure yet: the next poll, which does not wait, says whether the server is there.
+            // Not a failure yet: the next poll, which does not wait, shows whether the server answers.
             if (stream.network === this._ladder.network) this._ladder._waitCut(this._now - stream.poll.since, this._now)
             this._leave(stream, false)
             return this._beginSoon()

@@ -1,4 +1,4 @@
-// A copy that nobody else has. Not every platform has structuredClone.
+// A copy that nothing else shares. Not every platform has structuredClone.
 
 /** What JSON holds, and maps, copied as deep as it goes; anything else is given as it is. */
 function copyPlain(value) {

@@ -1,4 +1,4 @@
-// Counts by screen and day whether people believe what they see (RefreshCounts.swift, whose words and rules these are).
+// Counts by screen and day whether people trust what they see (RefreshCounts.swift, with the same words and rules).
 import { copyOf } from "./copy.js"
 
 /** The upper ends of the bins of `latency`, in ms, each without itself; the last bin has what is above. */

@@ -1,5 +1,5 @@
-// An event's id in the archive (`aid`), and how far a person has read by it (EventID.swift). An id is the server's text: an event
-// of a page and the same one of the stream are found to be one by it.
+// An event's id in the archive (`aid`), and up to which event a person has read (EventID.swift). An id is the server's text.
+// It identifies an event of a page and the same event of the stream.
 
 import { isText, parse } from "./messages.js"
 
@@ -33,7 +33,7 @@ function stepped(aid, step) {
     return aid
 }
 
-// Marks: {thing: {entity, id}, upTo}, of everything without `thing`
+// Marks: {thing: {entity, id}, upTo}; without `thing` a mark is for everything
 
 /** Whether an event of a thing lies below a mark. */
 export function markCovers({ thing, upTo }, aid, { entity, id }) {

@@ -104,7 +104,7 @@ export class FetchQueue {
             if (before.has(key) || goneLists.includes(job.thing.entity)) this.#giveUp(job)
         }
         for (const [key, thing] of this.#shown) {
-            // A list loads its stale things by the page, but for those that changed by themselves while nobody looked.
+            // A list loads its stale things page by page, except those that changed by themselves while no screen showed them.
             const isOld = this.#detailed.has(key)
                 ? !wasDetailed.has(key) && this.#known.knowledge(thing, true) !== "known"
                 : !before.has(key) && this.#known.hasChanged(thing)
@@ -144,7 +144,7 @@ export class FetchQueue {
         const job = this.#job(thing)
         if (job.next.length > 0 || job.isWaiting) this.#counts.merged += 1
         job.next.push(number)
-        // Whoever asks has waited long enough.
+        // A new request ends the wait.
         job.retryAt = null
     }
 
@@ -176,13 +176,13 @@ export class FetchQueue {
         const job = this.#running(fetch)
         const isNewest = job && this.#known.answer(job.thing, job.asked, outcome !== "value")
         const isWhole = job && outcome === "value" && this.#known.answerWhole(job.thing, job.asked)
-        // Behind a newer summary it is the newest of all of it.
+        // It is older than a newer summary, but it is the newest answer with all of the thing.
         if (isNewest || isWhole) this.#effects.push({ apply: { fetch, thing: job.thing, outcome, ...(!isNewest && { isLate: true }) } })
         else this.#counts.dropped += 1
         if (!job) return
         for (const number of job.now) this.#effects.push({ reloaded: { number, outcome } })
         job.retry.reset()
-        // It was passed over while no screen showed it, and one does now.
+        // It was passed over while no screen showed it, and now one does.
         const isOld = this.#shown.has(job.key) && this.#known.wasChanged(job.thing, job.asked)
         this.#rest(job, isOld && { _isForScreen: true })
     }
@@ -193,7 +193,7 @@ export class FetchQueue {
         for (const number of job.now) this.#effects.push({ reloadFailed: { number, failure } })
         const isShown = this.#shown.has(job.key)
         if (isShown) this.#effects.push({ unavailable: { thing: job.thing, failure } })
-        // What the server refuses it refuses again: the screen says so, until somebody refreshes it or an event comes.
+        // The server would refuse it again. So the screen shows the failure, until a refresh or an event.
         this.#rest(job, { _isForScreen: isShown && !isFinal(failure) })
         if (job.isWaiting && job.next.length === 0) job.retryAt = now + job.retry.waitAfter(failure.retry?.after)
     }

@@ -56,10 +56,10 @@ export class FoundThings {
             if (outcome === "knownStale") continue
             used.push([key, found])
             const isValue = outcome === "value", hasValue = found?.value !== undefined
-            // What never belonged here is shown by nobody.
+            // No screen shows what never belonged here.
             const isShown = !isValue || !found || (!found._isUnneeded && (hasValue || entries.has(key)))
             if (ts !== undefined && isShown) times.push({ thing, ts })
-            // An earlier commit named it too, and has it already; or what was there before stays.
+            // An earlier commit named it too, and has it already; or the earlier value stays.
             if (isValue && !(found && "value" in found)) continue
             if (isValue && hasValue) {
                 put.push([key, found.value])

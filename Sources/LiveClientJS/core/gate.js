@@ -1,4 +1,4 @@
-// One gate for all requests to an API: who is in trouble is left alone (APIGate.swift, CLIENT.md).
+// One gate for all requests to an API: an API in trouble gets no requests (APIGate.swift, CLIENT.md).
 import { Jitter, waitAfter, waitOfHalf } from "./retry.js"
 
 const gateDefaults = { maximumWaiting: 1_000, seed: 1 }
@@ -77,7 +77,7 @@ export class ApiGate {
     #answered(number, now) {
         const { closings, subject } = this.#end(number)
         if (closings !== this.#closings) return
-        // The trouble is that of one thing alone.
+        // Only one thing causes the trouble.
         if (this.#blamed !== undefined && this.#blamed !== subject) {
             this.#closedUntil = null
             this.#limit = Infinity
@@ -105,7 +105,7 @@ export class ApiGate {
             this.#limit = Infinity
             this.#closedUntil = 0
         } else if (!isAsked || this.#closedUntil === null) return
-        // What began before the gate closed has been counted: only what the server asks for counts, if that is longer.
+        // What began before the gate closed was counted. Only the wait that the server asks for counts, if it is longer.
         const wait = isAsked ? waitAfter(this.#jitter, after) : waitOfHalf(this.#jitter, this.#failures, firstBound, longestBound)
         if (now + wait <= this.#closedUntil) return
         this.#closedUntil = now + wait

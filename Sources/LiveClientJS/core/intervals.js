@@ -1,4 +1,4 @@
-// The stretches of a list in which nothing is missing (ListKey.swift, CompleteIntervals.swift).
+// The parts of a list in which nothing is missing (ListKey.swift, CompleteIntervals.swift).
 //
 // A key is {rank, text}; an end {beginning: {}}, {at: {key}} or {end: {}}; an interval {lower, upper}, both ends.
 

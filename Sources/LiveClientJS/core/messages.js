@@ -1,4 +1,4 @@
-// What comes over the wire, in the SDK's words: the messages of a WebSocket, of an event stream, and the pages of `/sync/v1`.
+// What arrives over the wire, in the SDK's words: messages of a WebSocket, of an event stream, and the pages of `/sync/v1`.
 // Each is an object with one member, its kind: {event: {entity, id, type, at, ts, aid}}, {live: {at}}, {beat: {at}},
 // {resync: {why, at}}, {source: {state, ts}}, {bye: {code, why, retry}}, {expiring: {exp}}, {token: {exp}}, {read: {thing, upTo}}.
 

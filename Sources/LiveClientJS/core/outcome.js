@@ -1,4 +1,4 @@
-// What a server's answer to an action means. Apart from the queue, for those who only send.
+// What a server's answer to an action means. It is separate from the queue, for code that only sends.
 
 /** What an answer means for an action: "done", "unauthorized", "rejected" or "again". */
 export function actionOutcome(status) {

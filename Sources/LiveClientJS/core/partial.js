@@ -1,4 +1,4 @@
-// A list of which parts are known: what it shows, and which page to load next (PartialList.swift).
+// A list of which some parts are known: what it shows, and which page to load next (PartialList.swift).
 import {
     CompleteIntervals, compareEnds, compareKeys, compareTexts, intervalHasEnd, intervalOf, isOuterEnd, keyEnd, outerEnd,
 } from "./intervals.js"
@@ -137,8 +137,8 @@ export class PartialList {
         const given = itemsAhead(answer, from, isForward)
         const furthest = given.map(item => item.key).reduce((far, key) => (
             far && compareKeys(far, key) * (isForward ? 1 : -1) >= 0 ? far : key), null)
-        // Nothing, or nothing but the item that was known, and more behind it: that says nothing. What too much changed under
-        // is of no use either. Asked again at once it might go on for ever.
+        // Either no item or only the known item, with more behind it: such a page brings nothing new. A page during which too
+        // much changed is useless too. To ask again at once might go on for ever.
         const isNew = isLast || (furthest && (isInclusive || compareEnds(keyEnd(furthest), from) !== 0))
         if (!isNew || page._isOverrun) return this.#fail(undefined, now)
         const loaded = intervalOf(from, isLast ? outerEnd(isForward) : keyEnd(furthest), isForward)
@@ -163,7 +163,7 @@ export class PartialList {
         this.#isFingerHeld = isHeld
         this.#refused = null
         if (!isHeld) this.#intervals.markStale()
-        // It may lack what happened between its question and the new finger.
+        // It may lack what happened between its request and the new cursor held.
         this.#giveUpPage()
     }
 
@@ -194,7 +194,7 @@ export class PartialList {
         this.#keys.set(id, key)
         const index = this.#index(key)
         const other = this.#items[index]
-        // Two of one key: the later one has it.
+        // Two items have the same key: the later one keeps it.
         const hasSame = other !== undefined && compareKeys(other.key, key) === 0
         if (hasSame) this.#keys.delete(other.id)
         this.#items.splice(index, hasSame ? 1 : 0, { id, key })
@@ -217,7 +217,7 @@ export class PartialList {
         if (items.length > maximumItems) {
             const from = this.#place?.from ?? { beginning: {} }
             const first = items.length - itemsAhead(items, from, true).length
-            // A quarter behind the screen's back, the rest before it.
+            // A quarter is kept behind the screen, the rest ahead of it.
             const share = Math.floor((maximumItems * (this.#place?.direction === "backward" ? 3 : 1)) / 4)
             const low = Math.min(Math.max(0, first - share), items.length - maximumItems)
             const high = low + maximumItems

@@ -97,7 +97,7 @@ export class PendingEvents {
             }
             const item = this.#lastItems.get(key)
             item.ts = earliestOf([item.ts, ts])
-            // The last of each counts: what was created, deleted and created again is there.
+            // The last of each type counts: a thing that was created, deleted and created again exists.
             const { types } = item, known = types.indexOf(type)
             if (known >= 0) types.splice(known, 1)
             else this._count += 1
@@ -168,7 +168,7 @@ export class PendingEvents {
         const reload = this.#answer(number)
         if (!reload) return false
         const { key, thing, types } = reload
-        // What a new token may mend waits for nothing else.
+        // What a new token may repair waits for nothing else.
         const needsToken = "unauthorized" in failure, wait = needsToken ? 0 : reload.retry.waitAfter(failure.retry?.after)
         const known = this.#stale.get(key), hasRoom = this.#stale.size < maximumStale
         if (needsToken || !(known || (hasRoom && (isFinal(failure) || reload.retry.failures >= maximumFailures)))) {

@@ -1,4 +1,4 @@
-// What a tab that leads keeps for those that join it: the newest updates of its stream. No I/O and no clock.
+// What a leading tab keeps for tabs that join it: the newest updates of its stream. No I/O and no clock.
 
 /** How far one node may be behind another that answered before, in ms; further back, it says itself that it stalls. */
 export const nodeLag = 10_000

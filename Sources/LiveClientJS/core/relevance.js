@@ -1,4 +1,4 @@
-// What is shown decides what is fetched: interests, and the rules by which an event concerns them (Relevance.swift).
+// What is shown decides what is fetched: interests, and the rules by which an event affects them (Relevance.swift).
 //
 // An interest is {details: {thing}} or {list: {entity, ids, takesNew}}; a thing {entity, id}.
 import { keyOf } from "./stored.js"
@@ -6,7 +6,7 @@ import { keyOf } from "./stored.js"
 /** What holds where an app says nothing else: of several rules the first that fits. */
 export const standardRules = [
     { type: "created", screen: "details", action: "ignore" },
-    // `deleted` too: the 404 is the answer.
+    // For `deleted` too: the 404 is the answer.
     { screen: "details", action: "fetchIfThere" },
     { type: "created", screen: "list", action: "fetchUnlessThere" },
     { type: "deleted", screen: "list", action: "remove" },

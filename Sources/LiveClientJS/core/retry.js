@@ -21,7 +21,7 @@ export class Jitter {
     /** Uniform from `low` up to, but without, `high`. */
     milliseconds(low, high) {
         const spread = Math.max(high, low) - low, word = this.next()
-        // Exact, also where the product is: a spread may be years.
+        // Exact, even where the product is large: a spread may be years.
         return low + (spread < 2 ** 21 ? Math.floor(spread * word / 2 ** 32) : Number(BigInt(spread) * BigInt(word) >> 32n))
     }
 }
@@ -50,7 +50,7 @@ export function waitOfHalf(jitter, failures, first, longest) {
 
 /** When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles. */
 export class Retry {
-    // As getters: esbuild turns each private member of a class with static fields into a WeakMap, which a page has to load.
+    // Getters: esbuild turns each private member of a class with static fields into a WeakMap, which a page has to load.
     static get minimum() { return 500 }
     static get maximum() { return 20_000 }
     /** So long without a failure, and the next one counts as the first. */

@@ -1,4 +1,4 @@
-// An action queue whose store several tabs write to: one of them sends, and all of them hand in.
+// An action queue whose store several tabs write to: one of them sends, and all of them add actions.
 import { actionName, leastTime } from "./actionrows.js"
 import { ActionQueue } from "./actions.js"
 
@@ -21,7 +21,7 @@ export class SharedActionQueue extends ActionQueue {
             if (row?.action.key === action.key) row.action = action
             else this.#replace(name, action, now)
         }
-        // As for what the server had, a row of the store is believed.
+        // For what the server had, a row of the store is trusted.
         const believed = { isSent: true, isUncertain: true, isRead: true }
         if (mayBeSent) for (const row of this.rows.values()) Object.assign(row, believed)
         this.findExpiry()
@@ -46,7 +46,7 @@ export function expectedRows(changes) {
         const name = actionName(row.kind, row.id)
         if (!expected.has(name)) expected.set(name, { kind: row.kind, id: row.id, key })
     }
-    // Where nothing is said, anything may stand there.
+    // With an undefined key, the store may have any row.
     return [...expected.values()].filter(({ key }) => key !== undefined)
 }
 

@@ -1,11 +1,11 @@
 // Which of a browser's tabs holds the connection that all of them share.
 //
-// Inputs: start {isVisible}, granted (the lock is ours), lost (somebody took it), visible {isVisible}, freeze, resume
+// Inputs: start {isVisible}, granted (the lock is ours), lost (another tab stole it), visible {isVisible}, freeze, resume
 // {isVisible}, received {from, ask | answer | lead | leave}, stop, wake, ceded (the leader, which
-// nobody lets in, gives its lead to us).
-// An answer says {isSlow: true} where its tab has been hidden for long.
+// no server lets in, gives its lead to us).
+// An answer has {isSlow: true} where its tab has been hidden for long.
 // Effects: requestLock, stealLock, releaseLock, post {ask | answer | lead | leave}, lead (open the connection), yield (drop it),
-// follow {leader}, audience {isVisible}: whether anybody looks at one of the tabs.
+// follow {leader}, audience {isVisible}: whether a person sees one of the tabs.
 
 import { earliestOf } from "./retry.js"
 
@@ -192,7 +192,7 @@ export class TabMachine {
             this.#emit("follow", { leader })
         }
         this.#unanswered = 0
-        // A new leader does not know yet who is looked at.
+        // A new leader does not know yet which tabs are visible.
         if (isNew) return this.#ask()
         this.#answerAt = null
         this.#askAt = this.#isVisible ? this.#now + this.#settings.askPause : null

@@ -1,5 +1,5 @@
-// What tabs say to each other over a channel. Other code of the origin may use it too, and so may another version of this one:
-// what is not a word as it stands here is ignored.
+// The messages between tabs over a channel. Other code of the origin may use the channel too, and so may another version
+// of this module: anything that is not exactly one of these messages is ignored.
 
 import { isObject } from "./messages.js"
 

@@ -1,4 +1,4 @@
-// Who is given which token, and when another one is fetched (TokenQueue.swift).
+// Which request gets which token, and when another one is fetched (TokenQueue.swift).
 
 /** The tokens of a client: one is fetched at a time, for all who wait, and whoever was refused is not given the same one unasked. */
 export class TokenQueue {

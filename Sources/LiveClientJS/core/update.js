@@ -86,7 +86,7 @@ export class UpdateMachine extends UpdateCore {
         if (!this._isInMemory) this._storeFailures = 0
         this._metadata = { ...stored }
         const { lastSuccess } = this._metadata
-        // The clock was turned back since: how old it is, only the server knows.
+        // The clock was set back since then: only the server knows how old the state is.
         if (lastSuccess !== undefined) this._metadata.lastSuccess = Math.min(lastSuccess, this._now)
         else delete this._metadata.finger
         this._state = { stale: {} }
@@ -145,12 +145,12 @@ export class UpdateMachine extends UpdateCore {
         }
     }
 
-    // MARK: What is around it, and the stream that it follows
+    // MARK: The app and its device, and the stream that it follows
 
     _foreground() {
         if (this._isForeground) return
         this._isForeground = true
-        // People who come back are not shown what went on without them.
+        // A person who returns is not shown a gap from the time away.
         this._leftConnected = undefined
         this._expire()
         this._retryNow()
@@ -223,7 +223,7 @@ export class UpdateMachine extends UpdateCore {
         const { _caughtUpAt: caughtUpAt } = this, came = this._metadata.lastSuccess ?? this._now
         this._becomeStale(cursor)
         this._caughtUpAt = caughtUpAt
-        // While something is missed yet, the cursor is as old as the state.
+        // While something is still missing, the cursor is as old as the state.
         if (caughtUpAt === undefined) this._fresh.came = came
     }
 
@@ -261,7 +261,7 @@ export class UpdateMachine extends UpdateCore {
     get _awaitsSnapshot() { return this._followNumber !== undefined && (this._is("stale") || this._is("registerFailed")) }
 
     _collect(events, at) {
-        // A snapshot that has not begun will have all of it.
+        // A snapshot that has not begun will contain all of it.
         if (this._awaitsSnapshot) {
             this._fresh = { at, came: this._now }
             return
@@ -307,7 +307,7 @@ export class UpdateMachine extends UpdateCore {
     _lost(after) {
         if (this._caughtUpAt !== undefined && this._now - this._caughtUpAt >= Retry.calm) this._retry.reset()
         this._closed()
-        // Whoever registers goes on where the stream ended, once the snapshot is there.
+        // A machine that registers continues where the stream ended, once the snapshot has arrived.
         if (!this._is("live")) return
         this._failures += 1
         this._failUntil("pollFailed", this._retry.wait(after), { lost: {} })
@@ -331,7 +331,7 @@ export class UpdateMachine extends UpdateCore {
     _pageFailed(number, failure) {
         this._pollNumber = undefined
         this._noteRefusal(number, failure)
-        // The cursor cannot be read: asking again would change nothing.
+        // The cursor is invalid: asking again would change nothing.
         if (failure.rejected?.status === 400) this._becomeStale()
         const after = failure.retry?.after
         if (after !== undefined) this._rest(new Retry(this._pollJitter.next()).waitAfter(after))

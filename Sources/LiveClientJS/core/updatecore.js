@@ -1,4 +1,4 @@
-// What an update machine knows, how it gives up what it cannot keep, and how state and finger move together
+// What an update machine knows, how it gives up what it cannot keep, and how state and cursor held move together
 // (UpdateMachine.swift, UpdateMachine+Committing.swift).
 import { freshnessOf, nextFreshnessChange, signOf } from "./freshness.js"
 import { PendingEvents } from "./pending.js"
@@ -21,7 +21,7 @@ export class UpdateCore {
     _state = { notLoaded: {} }
     _metadata = {}
 
-    // What is around it.
+    // The app and its device.
     _isForeground = true
     _hasNetwork = true
     _hasToken = true
@@ -226,7 +226,7 @@ export class UpdateCore {
     _beginCommit() {
         if (this._commit) return
         if (this._phase?.storing && this._fresh) {
-            // It needs nothing of what the store has.
+            // It needs nothing from the store.
             this._isInMemory = false
             return this._beginSnapshot()
         }
@@ -257,7 +257,7 @@ export class UpdateCore {
         this._commit = undefined
         this._commitRetry.reset()
         if (!this._isInMemory) this._storeFailures = 0
-        // The finger that it stored is to be forgotten by another commit.
+        // Another commit has to delete the cursor that this one stored.
         if (done._isVoid) return
         this._mustForgetFinger = false
         if (done.isSnapshot || done._hasChanges) this._hasAskedForToken = false

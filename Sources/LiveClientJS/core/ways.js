@@ -1,4 +1,4 @@
-// Which way works on this network (WayLadder.swift, which says why each rule is so).
+// Which transport works on this network (WayLadder.swift, which explains each rule).
 
 /** The ways, the best first. */
 export const connectionWays = ["webSocket", "eventStream", "longPoll", "polling"]
@@ -73,7 +73,7 @@ export class WayLadder {
     begin(now) {
         const record = this.#record()
         if (!record) return
-        // A clock that was set back, as it is kept over restarts, does not put a trial off for ever.
+        // The time is kept over restarts. A clock that was set back does not delay a trial for ever.
         record.upAt = Math.min(record.upAt, now + trialPause)
         if (this._isTrial || this.way !== record.way || now < record.upAt) return
         this.#settle()
@@ -129,7 +129,7 @@ export class WayLadder {
     /** A stream has opened, or a poll was answered. */
     opened(now, jitter) {
         this.#strikes = 0
-        // The best way needs no record, and a trial is passed by what lives.
+        // The best transport needs no record, and a trial succeeds when its stream lasts.
         if (this._isTrial || this.way === this.#ways[0]) return
         const record = this.#record()
         if (record && record.way === this.way && record.wait === this.wait && record.upAt > now) return

@@ -1,4 +1,4 @@
-// What the action queue asks the server for: that a batch is done, and another token.
+// What the action queue asks the server for: to do a batch, and for another token.
 import { copyOf } from "../core/copy.js"
 import { actionOutcome } from "../core/outcome.js"
 import { isSignedOut } from "./failures.js"

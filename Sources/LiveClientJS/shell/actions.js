@@ -1,5 +1,5 @@
-// What users do, brought to the server: at once or not at all (`perform`), or kept until it is there (`set`).
-// SharedActionQueue decides; this carries it out. Tabs that share a store hand in through it, and one of them sends.
+// Sends what users do to the server: at once or not at all (`perform`), or kept until it arrives (`set`).
+// SharedActionQueue decides; this carries it out. Tabs that share a store add their actions to it, and one of them sends.
 import { copyOf } from "../core/copy.js"
 import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
 import { ActionError, immediateError } from "./actionerror.js"
@@ -51,15 +51,15 @@ export class LiveActions {
     constructor(options) {
         const { client } = options
         this.#options = { gate: client && gateOf(client), ...options }
-        // Unix time, for actions are kept for longer than this page; but steady: a clock that is set back would hold them all up.
+        // Unix time, because actions outlive this page. It is steady: a clock that is set back would delay them all.
         this.#environment = { ...systemEnvironment(), ...options.environment }
-        // What an earlier queue has asked for changes nothing in this one.
+        // A request of an earlier queue changes nothing in this one.
         this.#requests = new ActionRequests(this.#options, this.#environment, input => this.#give(input, this.#generation))
     }
 
     /** What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when (`at`). */
     get pending() {
-        // While the store takes or gives nothing there is no queue.
+        // While the store can neither read nor write, there is no queue.
         return copyOf(this.#queue?.view.pending ?? this.#pending)
     }
 
@@ -128,7 +128,7 @@ export class LiveActions {
         const { locks, BroadcastChannel } = this.#environment
         const { sharedName } = this.#options.store
         const isShared = sharedName !== undefined && locks && BroadcastChannel
-        // Until the lock says so this tab only hands in.
+        // Until this tab has the lock, it only stores actions.
         this.#isSending = !isShared
         await this.#hand({ wake: {} })
         if (!isShared || this.#isClosed) return
@@ -224,16 +224,16 @@ export class LiveActions {
     }
 
     async #take(input, number) {
-        // What it has sent, another tab sends now, with the same keys; or this one again.
+        // Another tab now sends what this tab has sent, with the same keys; or this tab sends it again.
         if (input.yield || input.lost) this.#drop(null)
         if (input.yield) this.#isSending = false
         if (input.lead) this.#isSending = true
         if (!this.#queue) {
-            // Otherwise many would wait for a store that hangs, one behind the other.
+            // Otherwise many calls would wait for a store that hangs, one after the other.
             if (number <= this.#late?.through) throw this.#late.error
             await this.#load()
         }
-        // Others write too: who does not send knows only what is stored. Whatever is there may be sent already.
+        // Others write too: a tab that does not send knows only what is stored. Anything stored may already be sent.
         else if (this.#isOutdated || input.lead || !(this.#isSending || input.read)) {
             await this.#read(input.lead !== undefined || !this.#isSending)
         }

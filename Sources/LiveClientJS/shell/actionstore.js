@@ -1,8 +1,8 @@
-// Where actions are kept, beside the local state that shows them: in memory, and in the object store that is made with
-// the others of IndexedDB. Its key path is [kind, id], so that opposite statuses cannot stand together.
+// Where actions are kept, beside the local state that shows them: in memory, and in an object store of IndexedDB that is
+// made with the others. Its key path is [kind, id], so that it can never contain two opposite statuses.
 //
 // A change is {persist: {action, over}}, {delete: {kind, id, key}} or {show: {kind, id, value}}; no value: reload the thing.
-// `over` and `key` say whose row is meant, by its key; null: there is none. Another tab may have written meanwhile: then
+// `over` and `key` name the expected row by its key; null: there is none. If another tab has written meanwhile,
 // nothing is written.
 import { copyOf } from "../core/copy.js"
 import { expectRow, expectedRows } from "../core/sharedactions.js"
@@ -73,7 +73,7 @@ export class IndexedDBActionStore {
                 }
             }
             const expect = async row => expectRow(row, await requestResult(rows.get([row.kind, row.id])))
-            // Behind the last read at once: a transaction ends where nothing is asked of it.
+            // Directly after the last read: a transaction ends when nothing is asked of it.
             return Promise.all(expectedRows(changes).map(expect)).then(write)
         })
     }

@@ -88,7 +88,7 @@ export class ActionTabs {
 
     #request(steal) {
         this.#release()
-        // Taken by another tab; or this page gets no locks, and sends for itself.
+        // Another tab has the lock; or this page gets no locks, and sends for itself.
         const lost = () => this.#step(this.#isLeader ? { lost: {} } : { granted: {} })
         this.#lock = holdLock(this.#environment, this.#name, steal, () => this.#step({ granted: {} }), lost)
     }
