@@ -1,4 +1,4 @@
-// The incident API of the address that this page came from, as one account with its token.
+// The incident API of the address that served this page, as one account with its token.
 
 import { RequestError } from "../../LiveClientJS/livegate.js"
 

@@ -61,7 +61,7 @@ export class Incidents {
         this.#time = client.environment.now
         this.#machine = createMachine(client, {
             area: "incidents", entities: ["incident"], store: store ?? undefined,
-            // What the next visit begins with; what is shown now comes by the pages of the list.
+            // What the next visit begins with; what is shown now arrives by the pages of the list.
             snapshot: async ({ signal }) => {
                 const { incidents } = await api.list(null, pageLimit, signal)
                 return incidents.map(incident => [keyOf(thingOf(incident.id)), incident])
@@ -133,7 +133,7 @@ export class Incidents {
         const known = complete.find(top)
         const stretch = known ?? stale.find(top)
         const isFailing = failures > 0
-        // Before the first page comes there is what the last visit knew.
+        // Before the first page arrives there is what the last visit knew.
         if (!stretch) {
             const incidents = [...this.#stored?.values() ?? []].sort((a, b) => b.number - a.number)
             return { incidents, isKnown: incidents.length > 0, isOld: true, hasMore: false, isFailing }
@@ -206,7 +206,7 @@ export class Incidents {
         } catch (error) {
             if (error.status !== 404) throw error
         }
-        // The API pages from an incident only while that is there.
+        // The API pages from an incident only while that exists.
         const { incidents, more } = await this.#api.list(null, maximumIncidents, signal)
         const distance = incident => compareKeys(keyOfIncident(incident), key)
         return { incidents: incidents.filter(incident => distance(incident) >= (isInclusive ? 0 : 1)), more }

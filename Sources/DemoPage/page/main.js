@@ -24,7 +24,7 @@ let incidents
 let signTimer
 let isDrawing = false
 
-// What is seen
+// What is visible
 
 /** Draws once, however much changes at the same time. */
 function draw() {
@@ -63,7 +63,7 @@ function show() {
         views.forgetConfirmed()
     }
     draw()
-    // What is hidden cannot have the focus: it is drawn first.
+    // A hidden element cannot have the focus, so the page is drawn first.
     if (shown !== before) queueMicrotask(() => at(shown ? "details" : "list").focus())
 }
 
@@ -127,7 +127,7 @@ async function opened({ account, gateway }, options) {
     }
 }
 
-// What is counted outlives a reload of the tab, which is what people do who do not believe what they see.
+// What is counted outlives a reload of the tab, which is what people do who do not trust what they see.
 
 const countsName = "livegate demo counts"
 

@@ -18,7 +18,7 @@ function newKey() { return [...crypto.getRandomValues(new Uint32Array(4))].map(w
 /** Reads what an earlier visit left in the store, and sends it; null: nothing is kept. Other options: see `Outbox`. */
 export async function openOutbox({ store, ...options }) {
     const outbox = new Outbox(options)
-    // What is pending is shown on top of what the API says: there is no other local state.
+    // What is pending is shown on top of the API's answer: there is no other local state.
     const kept = store ? new IndexedDBActionStore({ store, show: () => {} }) : new MemoryActionStore({ show: () => {} })
     await outbox.open(kept)
     return outbox
@@ -66,7 +66,7 @@ export class Outbox {
 
     /** The API has answered with this, to a question of this time of `now()`. */
     read({ id, status }, askedAt) {
-        // What its store would not take is read again from there.
+        // What its store would not accept is read again from there.
         if (this.pending(id) !== undefined) this.#actions.reloaded(kind, id, status, askedAt).catch(() => {})
     }
 
@@ -108,7 +108,7 @@ export class Outbox {
         const { rejected, unauthorized } = this.#options
         if (news.unauthorized) return unauthorized()
         const { action, status, isReplaced } = news.rejected ?? news.expired
-        // Who has chosen another status since has nothing undone.
+        // A user who has chosen another status since has nothing undone.
         if (!isReplaced) rejected(action.id, status)
     }
 }

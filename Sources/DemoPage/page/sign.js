@@ -1,4 +1,4 @@
-// What people are told about the connection, in words. No DOM, no clock.
+// The text that people see about the connection. No DOM, no clock.
 
 /** A gap shorter than this shows nothing, in ms. */
 const patience = 300

@@ -52,7 +52,7 @@ export class Views {
         }
         incidents.forEach((incident, index) => {
             const node = this.row(incident, outbox.pending(incident.id), shownID)
-            // Moved only where it must be: what has the focus keeps it.
+            // Moved only where necessary: the node with the focus keeps it.
             if (list.children[index] !== node) list.insertBefore(node, list.children[index] ?? null)
         })
         list.classList.toggle("old", isOld)

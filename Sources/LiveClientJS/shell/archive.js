@@ -58,7 +58,7 @@ export class ArchivePages {
     }
 
     [Symbol.asyncIterator]() {
-        // Null behind the last page, and once the reader has left.
+        // Null after the last page, and once the reader has left.
         let request = this.#request, last = Promise.resolve()
         const end = { done: true, value: undefined }
         const step = async () => {
@@ -69,7 +69,7 @@ export class ArchivePages {
             return { done: false, value: page }
         }
         return {
-            // One that is asked for before the one before it has come stands behind that.
+            // A page that is asked for before the previous one has arrived waits for that one.
             next: () => last = last.then(step, step),
             return: async () => {
                 request = null

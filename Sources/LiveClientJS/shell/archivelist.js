@@ -1,4 +1,4 @@
-// The archive as a list: what loads its unknown stretches (LiveArchive+Lists.swift).
+// The archive as a list: loads its unknown parts (LiveArchive+Lists.swift).
 import { eventIDAfter, eventIDBefore, eventKey } from "../core/eventid.js"
 import { isText } from "../core/messages.js"
 import { callApp } from "./failures.js"
@@ -52,7 +52,7 @@ export class ArchivePageSource {
     async reload({ id }, { signal } = {}) {
         const kept = this.#kept.get(id)
         if (kept) return { value: kept }
-        // Its place takes that of these limits in the question.
+        // The id's own limits replace those of the request.
         if (!isBetween(this.#wanted, id)) return { gone: {} }
         const { events } = await this.#ask({ ...this.#wanted, after: eventIDBefore(id), before: eventIDAfter(id), limit: 1 }, signal)
         return events.length > 0 ? { value: events[0] } : { gone: {} }

@@ -1,4 +1,4 @@
-// Requests to the archive: one question, its answer whole and of a bounded size, and once more where the server asks to wait.
+// Requests to the archive: one question, its complete answer of a bounded size, and a retry where the server asks to wait.
 import { Retry } from "../core/retry.js"
 import { readRetryAfter } from "../core/messages.js"
 import { ArchiveError } from "./archiveerror.js"
@@ -94,7 +94,7 @@ export class ArchiveRequests {
             token = await within(this.#client.environment, tokenLimit, () => this.#client.token(wanted), late, signal)
         } catch (error) {
             signal.throwIfAborted()
-            // The client's own: it is closed.
+            // The client's own error: it is closed.
             if (error?.kind === "closed") throw error
             if (!isSignedOut(error)) throw new ArchiveError("unreachable", `no token: ${error?.message ?? error}`, { cause: error })
         }

@@ -1,4 +1,4 @@
-// The face of the module: one client for any number of readers.
+// The public face of the module: one client for any number of readers.
 
 import { Addresses, askSync, lateAnswer } from "./requests.js"
 import { inTime, systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
@@ -27,7 +27,7 @@ function tokenSource({ token, cookie, onError }, environment, closing, refuseClo
     if (!token || typeof give !== "function") throw new TypeError("token: no text, no function that gives one, and no cookie: true")
     return new TokenSource(async question => {
         refuseClosed()
-        // Null stands for a cookie, here and for all who ask.
+        // Null means a cookie, here and for all that ask.
         try {
             return await within(environment, tokenLimit, () => give(question), late, closing) ?? undefined
         } catch (error) {
@@ -74,7 +74,7 @@ class Client {
         const token = tokens && (question => tokens.ask(question))
         this.#options = { ...options, entities, token, _usesTicket: options.ticket === true }
         const canShare = this.environment.locks && this.environment.BroadcastChannel
-        // Tabs are a part of their own: a page that shares nothing does not load them.
+        // Tabs are a separate part: a page that shares nothing does not load them.
         if (share && typeof share !== "function") throw new TypeError("share: give it allTabs, of livegate/tabs")
         if (share && account === undefined) throw new TypeError("share: needs account, so that two people never share")
         const owner = { deliver: update => this.#deliver(update), changed: view => this.#changed(view), closed: () => this.#unwatch?.() }
@@ -133,7 +133,7 @@ class Client {
     #changed(view) {
         for (const listener of [...this.#watchers]) this.#call(listener, view.state)
         if (!view.state.ended) return
-        // A tab that leads the others has its lock for a moment yet.
+        // A leading tab keeps its lock for a moment.
         if (!this.#link.isLeader) this.#unwatch?.()
         for (const queue of this.#queues) this.#end(queue)
     }
@@ -214,7 +214,7 @@ class Client {
         if (this.#isClosed) return
         const before = this.cursor
         this.#link.restart(since)
-        // Without a cursor the stream itself says where it begins.
+        // Without a cursor the stream itself reports where it begins.
         if (since === null || since === before) return
         for (const listener of [...this.#subscribers]) {
             if (listener !== except) this.#call(listener, { resync: { why: "start", at: since } })

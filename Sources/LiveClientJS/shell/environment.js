@@ -1,4 +1,4 @@
-// What the module uses of the browser, or of Node: in one object, so that a test or another platform brings its own.
+// What the module uses of the browser or of Node, in one object, so that a test or another platform can replace it.
 
 import { StoreError } from "../core/stored.js"
 
@@ -180,7 +180,7 @@ export function watchPage(page, on, nameNetwork) {
     listen(page, "pageshow", event => { if (event.persisted) on.resumed(isVisible()) })
     listen(page, "online", () => tellPath(true))
     listen(page, "offline", () => tellPath(false))
-    // It changes with every measurement of its speed too, which is no other path.
+    // It also changes with every measurement of the speed, which is not another path.
     listen(navigator?.connection, "change", () => { if (network() !== last) tellPath(navigator.onLine !== false) })
     on.visible(isVisible())
     tellPath(navigator?.onLine !== false)
@@ -204,6 +204,6 @@ export function keepWays(storage, known) {
     try {
         storage?.setItem(knownKey, JSON.stringify(known))
     } catch {
-        // A storage that is full or forbidden: the next run finds out again.
+        // The storage is full or forbidden: the next run finds out again.
     }
 }

@@ -1,4 +1,4 @@
-// Why requests fail, of an app's API and of the gateway, and what that means to a machine.
+// Why requests fail, of an app's API and of the gateway, and what that means for a machine.
 
 import { finalStatuses } from "../core/retry.js"
 import { keyOf } from "../core/stored.js"
@@ -46,7 +46,7 @@ export function endOf({ status, code }) {
 
 /** What an error says of the thing that was asked for: "gone", "notOurs"; undefined: the request has failed. */
 export function outcomeOf(error) {
-    // Somebody between has answered.
+    // Another server between has answered.
     if (error?.kind === "retry") return
     if (error?.status === 403) return "notOurs"
     return error?.status === 404 || error?.status === 410 ? "gone" : undefined

@@ -1,4 +1,4 @@
-// One stream for many machines: each follows from its own finger, and no two nodes' cursors are ever compared.
+// One stream for many machines: each follows from its own cursor held. Cursors of two nodes are never compared.
 
 import { nodeLag } from "../core/recent.js"
 import { oneFor, pause } from "./environment.js"
@@ -68,7 +68,7 @@ export class Following {
             if (at) return at
         }
         if (!this.#finger || this.#now() - this.#finger.time >= nodeLag) {
-            // For all who ask now: one that gives up takes it from nobody.
+            // For all that ask now: if one gives up, the others still get it.
             const asked = this.#client.sync().then(answer => answer.page?.at ?? answer.resync.at)
             const finger = this.#finger = { asked, time: this.#now() }
             asked.catch(() => { if (this.#finger === finger) this.#finger = null })
@@ -82,11 +82,11 @@ export class Following {
      */
     follow(key, since, sink) {
         this.unfollow(key)
-        // A machine that fails keeps nothing from the others.
+        // A machine that fails does not stop the others.
         const follower = { sink: message => callApp(sink, Object.entries(message)), _isJoined: true, abort: new AbortController() }
         const others = this.#followers.size
         this.#followers.set(key, follower)
-        // The first: what comes without a cursor of its own stands behind it with the same.
+        // Find the first: messages without a cursor of their own follow it with the same one.
         const index = this.#recent.findIndex(message => message.at === since)
         if (index >= 0) return this.#join(follower, index + 1)
         if (this.#start?.since === since && this.#start.isWhole) return this.#join(follower, 0)
@@ -96,7 +96,7 @@ export class Following {
             return
         }
         this.#begin(since)
-        // A stream that is open goes on from another cursor, or has said already that it is live.
+        // An open stream continues from another cursor, or has already reported that it is live.
         if (this.#client.cursor === since && !this.#client.state.connected) return
         this.#isRestarting = true
         this.#isLive = false
@@ -130,7 +130,7 @@ export class Following {
                 const answer = await this.#client.sync({ since: cursor, signal })
                 if (signal.aborted) return false
                 if (answer.resync) {
-                    // What is asked once more is what came since then.
+                    // A later request asks for what arrived since then.
                     cursor = answer.resync.at
                     follower.sink({ resync: { at: cursor, isEpoch: answer.resync.why === "epoch" } })
                     return true
@@ -142,7 +142,7 @@ export class Following {
         }
         try {
             if (!await pages()) return
-            // A stream that began so lately may have begun behind the node that answered.
+            // A stream that began so recently may have begun later than the answering node has read.
             const rest = this.#start.time + nodeLag - this.#now()
             if (rest > 0) {
                 await pause(this.#client.environment, rest, signal)
@@ -180,7 +180,7 @@ export class Following {
 
     #update(update) {
         const [[name, inside]] = Object.entries(update)
-        // Nobody has followed yet: the first one joins where its finger stands in the stream, or says where that begins.
+        // Nobody follows yet: the first one joins at its cursor in the stream, or decides where the stream begins.
         if (!this.#start && name !== "resync") return
         switch (name) {
         case "event": return this.#message(inside.at, eventOf(inside))
@@ -219,7 +219,7 @@ export class Following {
         this.#isLive = false
         this.#begin(at)
         for (const follower of [...this.#followers.values()]) {
-            // A stream without a cursor begins somewhere: those who are being caught up lose nothing by that.
+            // A stream without a cursor begins anywhere: machines that are catching up lose nothing by that.
             if (why === "start" && !follower._isJoined) continue
             follower.abort.abort()
             follower.abort = new AbortController()

@@ -40,9 +40,9 @@ async function completed(transaction, end, work) {
         const result = await ofStore(systemEnvironment(), () => Promise.all([work, end]))
         return result[0]
     } catch (error) {
-        // It may have ended by itself: then there is nothing to end.
+        // It may have ended by itself: then there is nothing to abort.
         try { transaction.abort() } catch { }
-        // The end of one that hangs may not come either.
+        // If the transaction hangs, its end may not arrive either.
         if (error.kind !== "late") await end.catch(() => {})
         throw faultOf(error)
     }
@@ -57,12 +57,12 @@ function rangeOfArea(area) {
 function upgradeStore(request, event, wanted, { tables, isAgain }, refuse) {
     const [database, transaction] = [request.result, request.transaction]
     const step = identity => {
-        // It was deleted meanwhile: whoever had it open does not make it again.
+        // It was deleted meanwhile: a tab that had it open does not create it again.
         if (isAgain && event.oldVersion === 0) {
             refuse(deletedStore(database.name))
             return transaction.abort()
         }
-        // A later schema of ours that brings its tables up to date is the only difference that may be mended.
+        // Only one difference is allowed: a later schema of the same store, if the app updates its tables.
         const differs = differences(identity, { ...wanted, schema: identity?.schema })
         if (event.oldVersion > 0 && (differs.length > 0 || !tables)) {
             refuse(otherStore(database.name, identity, wanted))
@@ -147,7 +147,7 @@ async function identityOfDatabase(database) {
 /** The identity of a database whose schema is later than ours, as far as it can be read; it is not changed. */
 async function laterIdentity(name) {
     const request = indexedDB.open(name)
-    // It was deleted meanwhile: it is not made again.
+    // It was deleted meanwhile: it is not created again.
     request.onupgradeneeded = () => request.transaction.abort()
     try {
         const database = await requestResult(request)
@@ -280,7 +280,7 @@ export class IndexedDBStore {
 
     /** The app's own transaction on its own object stores; fulfilled with what `body` returned, when it is complete. */
     async transaction(tables, mode, body) {
-        // Actions are kept so: what is shown as done must not be lost with the power.
+        // This is how actions are kept: what is shown as done must not be lost in a power failure.
         const transaction = (await this.#current()).transaction(tables, mode, { durability: "strict" })
         const end = transactionEnd(transaction)
         return completed(transaction, end, new Promise(resolve => resolve(body(transaction))))
@@ -320,7 +320,7 @@ export async function openStore({ name, schema = 1, account, server, tables, dat
         return database
     }
     let place = places.at(-1), setAside = null
-    // A browser may say so of a moment's fault: what stays so is corrupt.
+    // A browser may report this for a temporary fault. A fault that stays means that it is corrupt.
     const database = await open(place).catch(error => error._isCorrupt ? open(place) : Promise.reject(error)).catch(error => {
         if (!error._isCorrupt) throw error
         setAside = place

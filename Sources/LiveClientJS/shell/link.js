@@ -40,7 +40,7 @@ export class Link {
         this.cursor = options.since ?? null
         const ways = (options.ways ?? connectionWays).filter(way => way !== "webSocket" || environment.WebSocket)
         const { seed = environment.random(), pollInterval, beat = standardBeat } = options
-        // The server sends something each beat.
+        // The server sends something each heartbeat interval.
         const silenceLimit = beatSeconds(beat) * 1_000 + beatPatience
         this.#machine = new ConnectionMachine(
             given({ seed, ways, known: recallWays(environment.storage), silenceLimit, pollInterval, offlineRetry }))
@@ -60,7 +60,7 @@ export class Link {
         this.cursor = cursor
         this.#isLive = false
         if (!this.#current && this.#machine.view.state.waiting?.why !== "poll") return
-        // The first one is no flapping: a page knows its cursor only now.
+        // The first restart is no flapping: only now does the page know its cursor.
         if (!this.#hasRestarted) this.#machine._lastAttemptAt = null
         this.#hasRestarted = true
         this.handle({ background: {} })
@@ -68,7 +68,7 @@ export class Link {
     }
 
     #wind() {
-        // What is not due yet the machine leaves alone.
+        // The machine ignores what is not due yet.
         this.#timer = setDue(this.#environment, this.#timer, this.#machine.wakeAt, () => this.handle({ wake: {} }), sleepLook)
     }
 
@@ -105,7 +105,7 @@ export class Link {
         case "close":
         case "abandon": return isCurrent ? this.#release() : undefined
         case "remember": return keepWays(this.#environment.storage, values.known)
-        // A browser sends no ping: the token that counts already is answered too. Without one, silence has a new stream opened.
+        // A browser sends no ping. The current token is also answered. Without an answer, a new stream is opened.
         case "ping":
         case "sendToken":
             if (isCurrent && this.#token !== null) this.#current.transport.send?.(JSON.stringify({ token: this.#token }))
@@ -130,7 +130,7 @@ export class Link {
         if (typeof next !== "string" || next === "") {
             return this.handle({ tokenFailed: { request, isUnauthorized: true } })
         }
-        // It comes so late that it was given up: the stream has another one, or will have.
+        // It arrives so late that it was given up: the stream has another token, or will have one.
         if (!this.#machine._isFetching(request) && !this.#machine._isRenewal(request)) return
         const isSame = next === this.#token
         this.#token = next
@@ -177,7 +177,7 @@ export class Link {
         if (update.live) this.#isLive = true
         if (update.resync) this.#isLive = false
         this.#owner.deliver(update)
-        // A listener may have gone on from another one.
+        // A listener may have continued from another cursor.
         if (inside.at && this.cursor === before) this.cursor = inside.at
     }
 
@@ -187,7 +187,7 @@ export class Link {
         const current = { id, way, transport: { close: () => abort.abort() } }
         this.#release()
         this.#current = current
-        // The machine says when it has waited long enough.
+        // The machine decides when it has waited long enough.
         const question = { ...this.#settings(), wait, signal: abort.signal, isTimed: false }
         const answer = await askSync(this.#environment, this.#addresses, question)
         if (this.#current !== current) return

@@ -89,13 +89,13 @@ export class LiveMachine {
             client.watch(state => this.#surroundings(state)),
             client.watchVisibility?.(page => {
                 this.#page = page
-                // A page that is hidden may end without another word.
+                // A page that is hidden may end without another event.
                 if (!page.isVisible) this.#lists?.keep()
                 this.#surroundings(client.state)
             }),
         ]
         this.#unwatch = () => { for (const end of ends) end?.() }
-        // A client that was closed tells nobody.
+        // A client that was closed notifies nobody.
         if (client.state.ended) this.#surroundings(client.state)
     }
 
@@ -135,7 +135,7 @@ export class LiveMachine {
                 let ended = this.#isClosed ? false : refreshEnded(this.#machine.view)
                 const { isComplete, hasFailed, isLoading } = this.#shownState
                 if (ended && !isComplete) ended = undefined
-                // The machine has all of its own, and a screen cannot have what it shows.
+                // The machine has everything of its own, but a screen cannot get what it shows.
                 if (ended === undefined && "live" in this.state && hasFailed && !isLoading) ended = false
                 if (ended === undefined) return
                 this.#refreshes.delete(look)
@@ -196,7 +196,7 @@ export class LiveMachine {
 
     #tellScreens() {
         if (this.#isClosed || !this.#screens) return
-        // One that was stored is believed good before there is a stream, too.
+        // A stored state is trusted before there is a stream, too.
         const isHeld = { stale: false, registerFailed: false, live: true, pollFailed: true, idle: true }[caseOf(this.state)]
         if (isHeld !== undefined) this.#holdFinger(isHeld)
         this.#screens.setLive("connected" in this.freshness)
@@ -242,7 +242,7 @@ export class LiveMachine {
         this.#send({ network: { isSatisfied: hasNetwork } })
         if (state.unauthorized) this.#send({ token: { isValid: false } })
         else if (this.isUnauthorized && state.connected) this.#send({ token: { isValid: true } })
-        // It waits for a stream, and that is open now.
+        // It waits for a stream, and the stream is open now.
         if (state.connected && !this.#isConnected && "pollFailed" in this.state) this.#send({ refresh: {} })
         this.#isConnected = "connected" in state
     }
@@ -263,13 +263,13 @@ export class LiveMachine {
             if (this.#screens) return this.#reloadByScreens(given)
             break
         case "requestSnapshot":
-            // What was known without this finger is old; what comes from now on is not.
+            // What was known without this cursor is old; what arrives from now on is not.
             this.#lists?.restore()
             this.#holdFinger(true, true)
             break
         case "dropReloads": this.#screens?.dropReloads()
         }
-        // What else is wanted has its name there.
+        // The requests have a method for every other effect.
         this.#requests[name](given)
     }
 
@@ -286,7 +286,7 @@ export class LiveMachine {
             if (this.#isClosed) return
             if (this.#storeFailed(error)) {
                 this.#send({ loadFailed: {} })
-                // Without the lists: nobody knows how old they are.
+                // The lists stay out: nobody knows how old they are.
                 if (this.isLoaded) this.#storedIsRead()
                 return this.#show(true)
             }
@@ -329,7 +329,7 @@ export class LiveMachine {
         this.#send({ reloaded: { number, outcome } })
     }
 
-    // MARK: State and finger move together
+    // MARK: State and cursor held move together
 
     async #commit({ number, metadata, isSnapshot, changes }) {
         const snapshot = isSnapshot ? this.#requests.snapshot : null

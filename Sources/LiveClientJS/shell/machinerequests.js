@@ -1,4 +1,4 @@
-// What a machine asks the server and the app's API for, and what came of it that no commit has taken yet.
+// What a machine asks the server and the app's API for, and the results that no commit has stored yet.
 import { FoundThings } from "../core/found.js"
 import { keyOf } from "../core/stored.js"
 import { endOf, failureOf, isSignedOut, outcomeOf } from "./failures.js"

@@ -1,4 +1,4 @@
-// What a tab missed while another one led: by `/sync/v1`.
+// Fetches what a tab missed while another one led, by `/sync/v1`.
 
 import { Retry, finalStatuses } from "../core/retry.js"
 import { pause } from "./environment.js"
@@ -47,7 +47,7 @@ export class MissedUpdates {
                 this.#environment, this.#addresses, { token, since, entities, asksForEventIDs, signal })
             const { status, code, retryAfter } = answer.refused ?? {}
             if (token === "" || status === 401) {
-                // One other token, and no more: whoever is refused twice has to sign in.
+                // Only one other token: after two refusals somebody has to sign in.
                 if (isRenewed || token === "") return { refused: { unauthorized: {} } }
                 isRenewed = true
             } else if (code !== undefined && finalStatuses.includes(status)) {

@@ -1,4 +1,4 @@
-// Requests to the app's API that are under way. Each ends once: by its answer, by its deadline, or because it is given up.
+// Running requests to the app's API. Each ends once: by its answer, by its deadline, or because it is given up.
 import { RequestError, failureOf } from "./failures.js"
 import { renewToken } from "./tokens.js"
 
@@ -65,13 +65,13 @@ export class PendingRequests {
             request.begun = now()
             request.token = this.tokens?.token
             request.timer = setTimer(request.lose, this.#deadline)
-            // In two steps, so that an error in `receive` is not taken for one of the API.
-            // One that is given up before its turn is not begun.
+            // Two steps, so that an error in `receive` does not count as one of the API.
+            // A request that is given up before its turn is not begun.
             Promise.resolve().then(() => abort.signal.aborted ? undefined : work(abort.signal))
                 .then(found => end(receive, found), error => end(fail, error))
         }
         if (!this.gate || !subject) return start()
-        // Behind this turn: whoever asks is not called back while it asks.
+        // After this turn: the gate does not call back a caller that is still asking.
         request.tell = this.gate.enter(isRefused => isRefused ? Promise.resolve().then(request.lose) : start(), subject)
     }
 

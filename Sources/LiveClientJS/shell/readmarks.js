@@ -18,11 +18,11 @@ const longestSending = 20_000
  * @param from up to where it was read until now, for an undo; left out: not known
  */
 export async function markRead(actions, { thing, upTo }, { from } = {}) {
-    // Throws where the server would take it for no mark.
+    // Throws where the server would not accept it as a mark.
     markBody({ thing, upTo })
     const leadsNoFurther = known => known !== undefined && compareEventIDs(known, upTo) >= 0
     if (leadsNoFurther(from)) return
-    // Asked in its turn: another mark may be on its way to the store.
+    // Compared when it is this action's turn: another mark may still be waiting for the store.
     await actions.set(readKind, readMarkID(thing), upTo, from, { unless: leadsNoFurther })
 }
 
@@ -43,7 +43,7 @@ export async function sendReadMarks(requests, actions, signal) {
         try {
             const answer = await requests.askOnce({ path: "/inbox/v1/read", body: markBody(mark) }, signal)
             const { status, retryAfter } = answer, outcome = actionOutcome(status)
-            // Whoever is not signed in is asked for once, and not for each mark.
+            // When nobody is signed in, this error asks for it once, and not for each mark.
             if (outcome === "unauthorized" || (outcome === "done" && status !== marked)) throw archiveErrorOf(answer)
             results.push(retryAfter === undefined ? { key, status } : { key, status, retryAfter })
             if (outcome === "again") return results

@@ -8,7 +8,7 @@ export class Addresses {
     #base
 
     constructor(url) {
-        // Not by URL: some platforms cannot set its parts, or read them.
+        // The class URL is not used: some platforms cannot set its parts, or read them.
         const [, scheme, secure, rest] = /^(?:(http|ws)(s?)|[^:]*):\/\/([^/?#]+[^?#]*)/i.exec(String(url).trim()) ?? []
         if (!scheme) throw new TypeError(`url: '${String(url).split("/")[0]}' is none of http, https, ws, wss`)
         this.#base = `http${secure}://${rest}`.replace(/\/(live\/v1\/?)?$/, "")
@@ -79,7 +79,7 @@ export async function askSync(environment, addresses, question) {
         return readRefusal(answer, environment)
     }
     const asked = (signal, extend) => ask(signal, extend).catch(() => {
-        // A browser does not say why a request failed. One that was held for a while had reached somebody.
+        // A browser gives no reason for a failed request. A request that was held for a while had reached a server.
         const isHeld = wait && !signal.aborted && environment.now() - begun >= 1_000
         return { lost: { how: isHeld ? "cut" : "unreachable" } }
     })
@@ -128,7 +128,7 @@ export function openEventStream(environment, addresses, settings, on) {
     const read = async () => {
         const answer = await askForStream(environment, addresses, settings, abort.signal)
         if (answer.status !== 200) return readRefusal(answer, environment)
-        // Somebody between who answers himself.
+        // Another server between has answered.
         if (!/^text\/event-stream\b/.test(answer.headers.get("Content-Type") ?? "")) return { refused: { status: 200 } }
         return readBody(answer.body.getReader(), report)
     }

@@ -1,4 +1,4 @@
-// The lists of `Screens`: which pages they load, where things stand in them, and what they are told.
+// The lists of `Screens`: which pages they load, where things are in them, and which events they receive.
 import { thingKey } from "../core/relevance.js"
 import { setDue } from "./environment.js"
 import { failureOf } from "./failures.js"
@@ -72,7 +72,7 @@ export class ScreenLists {
         const list = new NamedList(options, this.#settings)
         this.#lists.set(name, list)
         const isThere = () => this.#lists.get(name) === list, ifThere = work => given => { if (isThere()) work(given) }
-        // Nobody has noted for it what happened since: as a whole it is old.
+        // Nothing has recorded for it what happened since, so it is old as a whole.
         const stored = this.#recall(list)
         if (stored) list.machine.handle({ stored }, this.#environment.now())
         if (this.#isFingerHeld) list.machine.handle({ finger: { isHeld: true } }, this.#environment.now())
@@ -220,7 +220,7 @@ export class ScreenLists {
         for (const effect of list.machine.handle(input, now)) {
             if (effect.loadPage) this.#loadPage(list, effect.loadPage)
             else if (effect.giveUpPage) this.#requests.abort(`page ${list.page}`)
-            // Each as if the event came now, behind the page. One that cannot be fetched stands in no page yet.
+            // Each as if the event arrived now, after the page. A thing that cannot be fetched is in no page yet.
             else for (const id of effect.reload.ids) {
                 list.forget(id)
                 list.await(id)
@@ -255,7 +255,7 @@ export class ScreenLists {
         const things = this.#learn(list, page, items, isWhole)
         list.failure = null
         this.#give(list, { pageLoaded: { number, items: items.map(({ id, key }) => ({ id, key })), isLast } })
-        // What found no room among the fetches has come.
+        // What the fetches had no space for has now arrived.
         list._forgetThere()
         this.#things.placed()
         for (const thing of things) this.#things.tell(thing)

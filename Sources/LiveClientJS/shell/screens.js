@@ -1,4 +1,4 @@
-// What the screens of an app show, fetched through one queue: details by id, lists by the page.
+// What the screens of an app show, fetched through one queue: details by id, lists page by page.
 import { FetchQueue } from "../core/fetches.js"
 import { KnownThings } from "../core/known.js"
 import { Relevance, thingKey } from "../core/relevance.js"
@@ -193,7 +193,7 @@ export class Screens {
         this.#relevance.handle({ hide: { screen } }, this.#environment.now())
         this.#lists.hide(screen, this.#queue)
         this.#follow()
-        // Given up with the details, and a list waits for it still.
+        // It was given up with the details, but a list still waits for it.
         if (thing && this.#lists.awaits(thing)) this.#ask({ refresh: { thing } })
     }
 
@@ -233,7 +233,7 @@ export class Screens {
             if (found?.isSilent) return
             // What a screen shows, and no rule has fetched, is as good as before.
             const isAsBefore = Boolean(found?.passed) && this.#queue.knowledge(found.passed) === "known"
-            // An answer may have come later than a newer one.
+            // An answer may have arrived after a newer one.
             const newest = found?.of && "value" in found && this.#values.get(thingKey(found.of))
             const value = newest ? newest.whole ?? newest.value : found?.value
             const reloaded = { ...effect.reloaded, value, ...(isAsBefore && { isAsBefore }) }
@@ -294,7 +294,7 @@ export class Screens {
         for (const [key, { thing }] of this.#values) {
             if (this.#queue.knowledge(thing) === "unknown" && !listed.has(key)) this.#values.delete(key)
         }
-        // As many more pay for the next pass.
+        // The next pass runs when the values have doubled, so that its cost stays small.
         this.#maximumValues = 2 * this.#values.size
     }
 

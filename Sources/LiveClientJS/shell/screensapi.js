@@ -1,4 +1,4 @@
-// The app's API as screens use it: what it may answer, and what is a mistake of the app.
+// The app's API as screens use it: what it may answer, and which answers are the app's mistakes.
 import { isObject } from "../core/messages.js"
 import { callApp, outcomeOf } from "./failures.js"
 

@@ -42,7 +42,7 @@ export class StoredLists {
     /** Reads them; what is old is shown as old at once. @param finger of the stored state */
     async load(finger) {
         let stored
-        // What cannot be read is not shown.
+        // A list that fails to load is not shown.
         try { stored = await ofStore(this.#environment, () => this.#store()?.load(this.#name), this.#closing.signal) } catch { }
         this.#isLoaded = true
         if (!stored || this.#isClosed) return

@@ -77,7 +77,7 @@ class SharedLink {
         if (input.start && !this.#channel) return this.#begin()
         if (input.background || input.foreground) {
             this.#isVisible = input.foreground !== undefined
-            // Somebody is there again, who may have signed in.
+            // A person is back, who may have signed in.
             if (this.#isVisible && this.#isRefused) this.#forgive()
             return this.#step({ visible: { isVisible: this.#isVisible } })
         }
@@ -108,7 +108,7 @@ class SharedLink {
         }
         this.#recent.begin(cursor, this.#environment.now())
         this.#link.restart(cursor)
-        // What is between the two cursors has not been said: the others catch up, each from its own.
+        // The part between the two cursors was not sent: the other tabs catch up, each from its own cursor.
         this.#post({ lead: {}, ...this.#news() })
     }
 
@@ -139,7 +139,7 @@ class SharedLink {
 
     #step(input) {
         for (const effect of this.#machine.handle(input, this.#environment.now())) this.#carryOut(effect)
-        // Nobody leads: what the last one said counts no more.
+        // Nobody leads: what the last leader reported no longer counts.
         if (this.#said && this.#machine.view.leader === undefined) {
             this.#leave()
             this.#said = null
@@ -172,7 +172,7 @@ class SharedLink {
 
     #request(steal) {
         this.#release()
-        // Taken by somebody else; or there are no locks for this page, which then leads for itself.
+        // Another tab has the lock; or this page gets no locks, and then leads for itself.
         const lost = () => this.#step(this.#link ? { lost: {} } : { granted: {} })
         this.#lock = holdLock(this.#environment, this.#name, steal, () => this.#step({ granted: {} }), lost)
     }
@@ -217,7 +217,7 @@ class SharedLink {
         link?.handle({ stop: {} })
         this.#leave()
         if (this.#view.state.ended) return
-        // Another tab leads, with a token of its own; nobody has let this one in.
+        // Another tab leads, with a token of its own; no server has let this one in.
         this.#isRefused = this.#view.state.unauthorized !== undefined
         if (!this.#isRefused) this.#show({ ...this.#view, state: this.#connecting() })
     }
@@ -253,11 +253,11 @@ class SharedLink {
             return
         }
         if (this.#machine.view.leader !== from) return
-        // Its stream begins anew, maybe behind what this tab has.
+        // Its stream begins again, maybe before what this tab has.
         if (message.lead) this.#leave()
-        // Words are lost where a browser has let a page sleep without saying so.
+        // Messages are lost where a browser has suspended a page without notice.
         if (view && this.#isJoining && count !== this.#heard) this.#leave()
-        // It ended with its own token, before this tab came: the lock is free in a moment.
+        // It ended with its own token, before this tab joined: the lock is free in a moment.
         if (view?.state.ended && !this.#said) return
         if (view) this.#said = view
         this.#showSaid()
@@ -321,7 +321,7 @@ class SharedLink {
         const joining = this.#joining = new AbortController()
         const recalled = await new Promise(resolve => {
             this.#recalled = recalled => {
-                // All that was said before is in it; of a second one too.
+                // It contains everything that was sent before; the same for a second answer.
                 this.#recalled = null
                 this.#held = []
                 this.#heard = recalled.count
@@ -341,7 +341,7 @@ class SharedLink {
         const all = [{ connected: { way: this.#view.way } }, ...first, { live: {} }, ...stalled ? [stalled] : [], ...held]
         for (const update of all) {
             this.#deliver(update.live && !update.live.at ? { live: { at: this.cursor } } : update)
-            // A listener went on from another cursor, or closed the client.
+            // A listener continued from another cursor, or closed the client.
             if (!this.#hasJoined) return
         }
         this.#showSaid()
@@ -353,7 +353,7 @@ class SharedLink {
         if (this.cursor === at) return []
         const { updates, missed } = placeAmong(recent, this.cursor)
         if (updates) return updates
-        // It costs more to say all of it than to fetch what is shown.
+        // Sending all of it costs more than fetching what is shown.
         const anew = [{ resync: { why: "slow", at } }]
         if (!missed) return anew
         const { page, refused } = await this.#missed.since(this.cursor, missed.wait, signal)

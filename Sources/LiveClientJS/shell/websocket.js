@@ -57,7 +57,7 @@ export function openWebSocket(environment, addresses, settings, on) {
             }
             current.onclose = ({ code, reason }) => {
                 if (!isOpen) return resolve({ lost: { how: "unknown" } })
-                // A server that has done says so before it closes: 1000 alone is a proxy's.
+                // A server that ends the stream sends a notice before it closes: 1000 alone is from a proxy.
                 const isCut = code === 1006 || code === 1000
                 finish(isCut ? { lost: { how: "cut" } } : { closed: { code, retry: readReason(reason) } })
             }
@@ -75,11 +75,11 @@ export function openWebSocket(environment, addresses, settings, on) {
         if (ending?.lost?.how !== "unknown" || signal.aborted) return ending
         ending = await explain()
         if (ending || signal.aborted) return ending
-        // The server is there, and takes the token. It may have come back a moment ago, so once more says more.
+        // The server answers, and accepts the token. It may have returned a moment ago, so one more attempt shows more.
         ending = await attempt()
         if (ending?.lost?.how !== "unknown" || signal.aborted) return ending
-        // A node that is full, or on its way out, answers /sync/v1 and refuses streams: what it says to another kind of stream
-        // is meant for this one too.
+        // A node that is full, or about to stop, answers /sync/v1 and refuses streams: what it answers another kind of stream
+        // also holds for this one.
         return await askWhetherStreams(environment, addresses, settings, signal) ?? { lost: { how: "blocked" } }
     }
     run().catch(() => ({ lost: { how: "unknown" } })).then(ending => { if (ending) finish(ending) })
