@@ -1,9 +1,9 @@
-/** What users do, brought to the server: deferrable actions (`set`) and immediate ones (`perform`). */
+/** Sends what users do to the server: deferrable actions (`set`) and immediate ones (`perform`). */
 
 import { Client, Environment } from "./connection.js"
 import { LiveGate, RequestError } from "./machine.js"
 
-/** A status that somebody gave a thing, on its way to the server. There is one for each (kind, id). */
+/** A status that a user gave a thing, not yet sent to the server. There is one for each (kind, id). */
 export interface DeferredAction {
     /** Which status it is, in the app's words: `incident.read`. All values of a kind exclude one another. */
     kind: string
@@ -28,7 +28,7 @@ export interface ActionResult {
     retryAfter?: number
 }
 
-/** What became of an action without the user having asked. */
+/** What happened to an action without the user having asked. */
 export type ActionNews =
     /** The server will never do it. It was undone, unless (`isReplaced`) the user has chosen another value. */
     | { rejected: { action: DeferredAction, status: number, isReplaced: boolean } }
@@ -37,7 +37,7 @@ export type ActionNews =
     /** A new token was refused too. Everything is kept. */
     | { unauthorized: {} }
 
-/** Of the queue; each has a default. */
+/** Settings of the queue; each has a default. */
 export interface ActionSettings {
     /** How long the first action waits for others, in ms: 3,000. */
     coalescing?: number
@@ -50,8 +50,8 @@ export interface ActionSettings {
 }
 
 /**
- * One write of a store: a row, or the local state. A `show` without a value: reload the thing. `over` and `key` say which row
- * is meant, by its key: null where there is none.
+ * One write of a store: a row, or the local state. A `show` without a value: reload the thing. `over` and `key` name the expected
+ * row, by its key: null where there is none.
  */
 export type ActionChange =
     | { persist: { action: DeferredAction, over?: string | null } }
@@ -65,10 +65,10 @@ export class ActionConflict extends Error {
 
 /**
  * Keeps actions beside the local state. `commit` writes all of it or nothing. Where several tabs write to it, it compares the
- * row that each first change of a row means with the one that is there, and throws an `ActionConflict`.
+ * expected row of each first change of a row with the stored one, and throws an `ActionConflict`.
  */
 export interface ActionStore {
-    /** Tabs whose stores have the same name share one: all of them hand in, one sends. Absent: it is this tab's own. */
+    /** Tabs whose stores have the same name share one: all of them add actions, one sends. Absent: it is this tab's own. */
     readonly sharedName?: string
     load(): Promise<DeferredAction[]>
     commit(changes: ActionChange[]): Promise<unknown>
@@ -89,7 +89,7 @@ export class MemoryActionStore implements ActionStore {
 
 /** Keeps actions in a store of `openStore`, in the transaction that writes the app's own object stores. */
 export class IndexedDBActionStore implements ActionStore {
-    /** @param options `tables`: the app's object stores that `show` writes to, in the transaction that it is given. */
+    /** @param options `tables`: the app's object stores that `show` writes to, in the transaction that it receives. */
     constructor(options: {
         store: {
             readonly name: string
@@ -100,13 +100,13 @@ export class IndexedDBActionStore implements ActionStore {
         tables?: string[]
         show: (kind: string, id: string, value: string | undefined, transaction: IDBTransaction) => void
     })
-    /** That of the database. */
+    /** The name of the database. */
     readonly sharedName: string
     load(): Promise<DeferredAction[]>
     commit(changes: ActionChange[]): Promise<unknown>
 }
 
-/** Why an action was not taken or not done. */
+/** Why an action was not accepted or not done. */
 export class ActionError extends Error {
     /**
      * Of a deferrable one "full" or "closed". Of an immediate one "notReachable" (nothing was sent), "unauthorized",
@@ -117,10 +117,10 @@ export class ActionError extends Error {
     readonly retryAfter?: number
 }
 
-/** What the app gives. */
+/** The options of the actions. */
 export interface ActionOptions {
     store: ActionStore
-    /** Sends a batch in its order, each action with its key, and gives the result of each; or throws `RequestError`. */
+    /** Sends a batch in its order, each action with its key, and returns the result of each; or throws `RequestError`. */
     send: (actions: DeferredAction[], signal: AbortSignal) => Promise<ActionResult[]>
     /** Whose gate and tokens the API has too. Left out: no gate, and tokens by `renewToken`. */
     client?: Client
@@ -131,28 +131,28 @@ export interface ActionOptions {
     /** Another tab has changed what is pending, and the local state with it. */
     changed?: () => void
     settings?: ActionSettings
-    /** Of the API that they are sent to, where it is not that of `client`. */
+    /** The gate of the API that they are sent to, where it is not that of `client`. */
     gate?: LiveGate
-    /** Takes the place of parts of the browser, for tests and other platforms. Its `now` is Unix time that does not go back. */
+    /** Replaces parts of the browser, for tests and other platforms. Its `now` is Unix time that does not go back. */
     environment?: Partial<Environment>
 }
 
 /**
- * Brings actions to the server. Each tab of an app makes one on its store: each takes actions, and the one that holds a Web
- * Lock sends them. When that is closed or frozen, another goes on.
+ * Sends actions to the server. Each tab of an app makes one on its store. Each accepts actions, and the one that holds a Web
+ * Lock sends them. When that is closed or frozen, another continues.
  */
 export class LiveActions {
-    /** What the server is not known to have, the oldest first. It stays while the store takes or gives nothing. */
+    /** What the server is not known to have, the oldest first. It stays while the store can neither read nor write. */
     readonly pending: DeferredAction[]
-    /** Calls the listener with `pending`, now and after each change, whichever tab made it; returns what ends that. */
+    /** Calls the listener with `pending`, now and after each change, whichever tab made it; returns a function that ends that. */
     watchPending(listener: (pending: DeferredAction[]) => void): () => void
-    /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */
+    /** The status that a pending action gives a thing; undefined: none, so what the server has is shown. */
     pendingValue(kind: string, id: string): string | undefined
     /** The time by which actions are kept, in ms. */
     now(): number
     /**
-     * Gives a thing a status; fulfilled when it is shown and kept. `from`: what is shown until now. `unless` is asked in its turn
-     * with the status that is pending, and where it says true nothing is done.
+     * Gives a thing a status; fulfilled when it is shown and kept. `from`: what is shown until now. `unless` is called with the
+     * pending status when it is this action's turn; where it returns true nothing is done.
      */
     set(kind: string, id: string, value: string, from?: string, options?: {
         unless?: (pending: string | undefined) => boolean

@@ -6,16 +6,16 @@ import { RequestError, Thing } from "./machine.js"
 import { FoundThing, ListKey, ListPage, PageRequest } from "./screens.js"
 
 /**
- * An event's id in the archive (`aid`): the same on every node and on every way, so an event of a page and the same one of the
- * stream are found to be one by it. The server's text, to be kept and given back as it is; ids stand in the order of their bytes.
+ * An event's id in the archive (`aid`): the same on every node and transport, so it identifies an event of a page and the same event
+ * of the stream. It is the server's text: keep it and send it back as it is. Ids are in the order of their bytes.
  */
 export type EventID = string
 
-/** Whether a server can have given it: 1 to 40 characters that a URL carries unchanged. */
+/** Whether a server can have sent it: 1 to 40 characters that a URL carries unchanged. */
 export function isEventID(text: unknown): text is EventID
-/** Below, at or above 0: as `a` happened before, with or behind `b`. */
+/** Below, at or above 0: `a` happened before, with or after `b`. */
 export function compareEventIDs(a: EventID, b: EventID): number
-/** Where an event stands in a list of the past: the oldest is the first. */
+/** The position of an event in a list of the past: the oldest is the first. */
 export function eventKey(aid: EventID): ListKey
 
 /** An event of the archive, or of a stream that has been asked for ids. */
@@ -28,14 +28,14 @@ export interface ReadMark {
     /** The last event that was read; those before it were, too. */
     upTo: EventID
 }
-/** Whether an event of a thing lies below a mark. */
+/** Whether a mark covers an event of a thing. */
 export function markCovers(mark: ReadMark, aid: EventID, thing: Thing): boolean
 
 /** Which events of the past are asked for. Without anything: all, the newest first. */
 export interface ArchiveRequest {
-    /** Only what is older than this event, which need not be there any more. */
+    /** Only what is older than this event, which need not exist any more. */
     before?: EventID
-    /** Only what is newer than this event, which need not be there any more. */
+    /** Only what is newer than this event, which need not exist any more. */
     after?: EventID
     /** Only what is stamped then or later, in ms of Unix time. */
     from?: number
@@ -58,8 +58,8 @@ export interface ArchivePage {
     /** Whether something follows in this direction. */
     more: boolean
     /**
-     * The cursor from which to go live: from it on nothing is missing behind the page, and what is in both comes twice. Absent where
-     * the page cannot hold the newest event.
+     * The cursor from which to go live: from it on nothing is missing after the page, and what is in both arrives twice. Absent where
+     * the page cannot contain the newest event.
      */
     at?: string
     /** Where the archive does not have what happened. */
@@ -70,7 +70,7 @@ export interface ArchivePage {
 export interface ArchiveGap {
     /** The last time stamp before it, in ms of Unix time. */
     from: number
-    /** The first time stamp behind it; absent: nothing has come since. */
+    /** The first time stamp after it; absent: nothing has happened since. */
     to?: number
 }
 
@@ -89,7 +89,7 @@ export interface InboxRequest {
 /** A line of an inbox: a thing, what happened to it last, and how much of it this person has not read. */
 export interface InboxThing {
     thing: Thing
-    /** What a mark of the whole thing leads to. */
+    /** The event that a mark of the whole thing leads to. */
     last: ArchivedEvent
     /** Events that this person has not read; 999 stands for more, too. */
     unread: number
@@ -111,12 +111,12 @@ export interface ArchivePages<Page> extends AsyncIterable<Page> {
     [Symbol.asyncIterator](): AsyncIterableIterator<Page>
 }
 
-/** Why a request to the archive came to nothing. */
+/** Why a request to the archive failed. */
 export class ArchiveError extends Error {
     /**
-     * `off`: the server keeps no archive. `forbidden`: an inbox belongs to a person, and the token is of none, or of one who may
-     * not. `badRequest`: a bug. `unauthorized`: somebody has to sign in. `unavailable`: the archive is away or behind, or the server
-     * at a limit; later, after `retryAfter`, perhaps. `unreachable`: no answer; a mark may have been made. `refused`: anything else.
+     * `off`: the server keeps no archive. `forbidden`: an inbox belongs to a person, and the token names no person, or one without the
+     * right. `badRequest`: a bug. `unauthorized`: somebody has to sign in. `unavailable`: the archive is away or behind, or the server
+     * is at a limit; later, after `retryAfter`, perhaps. `unreachable`: no answer; a mark may have been made. `refused`: anything else.
      */
     readonly kind: "off" | "forbidden" | "badRequest" | "unauthorized" | "unavailable" | "unreachable" | "refused"
     readonly status?: number
@@ -126,15 +126,15 @@ export class ArchiveError extends Error {
     readonly detail?: string
     /** In ms. */
     readonly retryAfter?: number
-    /** What it is to machines, screens and actions. */
+    /** What it means for machines, screens and actions. */
     readonly requestError: RequestError
 }
 
 /**
  * The past of a client's account: pages of events, the person's inbox, and read marks. No stream is needed for it.
  *
- * After a 401 a token is fetched once more. What `Retry-After` asks for is waited, up to `patience`. An aborted signal throws its
- * reason, and a client that is closed a `LivegateError`; all else is an `ArchiveError`. Reading never consumes: each device sees all
+ * After a 401 a token is fetched once more. The wait of `Retry-After` is kept, up to `patience`. An aborted signal throws its
+ * reason, and a closed client a `LivegateError`; everything else is an `ArchiveError`. Reading never consumes: each device sees all
  * of it.
  */
 export class LiveArchive {
@@ -142,12 +142,12 @@ export class LiveArchive {
     constructor(client: Client, options?: { patience?: number })
     /** One page of the past. */
     page(request?: ArchiveRequest, options?: { signal?: AbortSignal }): Promise<ArchivePage>
-    /** The pages of the past from a request on. Stable: each event once, while new ones come. */
+    /** The pages of the past from a request on. Stable: each event once, while new ones happen. */
     pages(request?: ArchiveRequest, options?: { signal?: AbortSignal }): ArchivePages<ArchivePage>
     /** One page of the person's inbox. */
     inbox(request?: InboxRequest, options?: { signal?: AbortSignal }): Promise<InboxPage>
     /**
-     * The pages of the person's inbox from a request on. A thing to which something happens meanwhile moves up and comes by the
+     * The pages of the person's inbox from a request on. A thing to which something happens meanwhile moves up and arrives by the
      * stream.
      */
     inboxPages(request?: InboxRequest, options?: { signal?: AbortSignal }): ArchivePages<InboxPage>
@@ -157,8 +157,8 @@ export class LiveArchive {
      */
     markRead(mark: ReadMark, options?: { signal?: AbortSignal }): Promise<void>
     /**
-     * Sends actions of the kind `readKind`, for `send` of `openActions`, where an app gives the others to its own API. Throws a
-     * `RequestError` where nothing was answered. What is not answered after 20 s has no result, and is sent again by the actions.
+     * Sends actions of the kind `readKind`, for `send` of `openActions`, where an app sends the others to its own API. Throws a
+     * `RequestError` where nothing was answered. What is not answered after 20 s has no result, and the actions send it again.
      */
     sendReadMarks(actions: DeferredAction[], signal?: AbortSignal): Promise<ActionResult[]>
 }
@@ -166,13 +166,13 @@ export class LiveArchive {
 /** The kind of the deferrable actions that are read marks. */
 export const readKind: "read"
 /**
- * A read mark as a deferrable action: shown at once, kept on the device, sent when there is a network. One that leads no further than
- * what is pending, or than `from`, changes nothing. `from`: up to where it was read until now, for an undo.
+ * A read mark as a deferrable action: shown at once, kept on the device, sent when there is a network. A mark that reaches no further
+ * than the pending one, or than `from`, changes nothing. `from`: up to where it was read until now, for an undo.
  */
 export function markRead(actions: LiveActions, mark: ReadMark, options?: { from?: EventID }): Promise<void>
 /** The id of the action that marks a thing, `["incident","PAM4FGS"]`; of everything it is `[]`. */
 export function readMarkID(thing?: Thing | null): string
-/** The mark that an action of the kind `readKind` is; null: its id is none of `readMarkID`. */
+/** The mark that an action of the kind `readKind` means; null: its id is none of `readMarkID`. */
 export function readMarkOf(action: { id: string, value: string }): ReadMark | null
 
 /**
@@ -185,14 +185,14 @@ export class ArchivePageSource {
      * @param options `onGaps` is called with the gaps of each page that has some: there the list lacks what happened
      */
     constructor(archive: LiveArchive, wanted?: ArchiveRequest, options?: { onGaps?: (gaps: ArchiveGap[]) => void })
-    /** The events from an end on. Throws a `RequestError`, as screens want it. */
+    /** The events from an end on. Throws a `RequestError`, as screens expect. */
     page(options: { request: PageRequest, signal?: AbortSignal }): Promise<ListPage<ArchivedEvent>>
     /**
-     * Takes an event that came live, so that `reload` gives it without asking, and a page has it that the archive gave before it had it.
-     * 1,000 are kept. False: it has no id, or is none of those that are wanted, so the list has no place for it.
+     * Keeps a live event, so that `reload` returns it without asking, and a page that the archive sent too early contains it.
+     * 1,000 are kept. False: it has no id, or is not wanted, so the list has no position for it.
      */
     keep(event: LiveEvent): boolean
-    /** Forgets what was kept: for `resync`, which tells of an erasing too. */
+    /** Forgets what was kept: for `resync`, which also reports an erasing. */
     forget(): void
     /** An item's event, for `reload` of `Screens`. Throws a `RequestError`. */
     reload(thing: { id: EventID }, options?: { signal?: AbortSignal }): Promise<FoundThing<ArchivedEvent>>

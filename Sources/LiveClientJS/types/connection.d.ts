@@ -1,28 +1,28 @@
-// The one connection of an app, and what comes over it.
+// The one connection of an app, and what arrives over it.
 
 import type { EventID, ReadMark } from "./archive.js"
 import { Timing } from "./screens.js"
 import type { Sharing } from "./tabs.js"
 
-/** How events come, the best way first: what works is found out for each network. */
+/** The transports for events, the best first: the client finds out for each network what works. */
 export type ConnectionWay = "webSocket" | "eventStream" | "longPoll" | "polling"
 
-/** Why a connection has ended for good: coming back would change nothing. */
+/** Why a connection has ended for good: reconnecting would change nothing. */
 export type ConnectionEnd =
     /** The app closed it. */
     | { stopped: {} }
-    /** The server said that it is done, by a `bye` with 1000. A close with 1000 alone is a proxy's, and a loss. */
+    /** The server ended the stream by a `bye` with 1000. A close with 1000 alone is from a proxy, and counts as a loss. */
     | { done: {} }
     /** Close code 4403: the access was revoked. */
     | { revoked: {} }
     /** `code` is that of the problem document, where a Livegate answered. */
     | { refused: { status: number, code?: string } }
 
-/** Where a connection stands. Times in ms of the client's clock, which begins at 1970 and never goes back. */
+/** The state of a connection. Times in ms of the client's clock, which begins at 1970 and never goes back. */
 export type ConnectionState =
     /** Not begun, or in the background. */
     | { idle: {} }
-    /** An attempt is under way; `since` the connection was lost, or first wanted; `attempt` counts from 1 since then. */
+    /** An attempt is being made; `since` the connection was lost, or first wanted; `attempt` counts from 1 since then. */
     | { connecting: { since: number, attempt: number } }
     | { connected: {} }
     /** No attempt before `until`, or before the network is back: `navigator.onLine` is wrong at times. */
@@ -53,11 +53,12 @@ export type LiveUpdate =
     /** Nothing new, but a newer cursor. */
     | { beat: { at: string } }
     /**
-     * Fetch now what is shown: what was missed is not delivered, everything after this is. `why` is `start` (there was no
-     * cursor, or the stream goes on from that of another reader), `slow` (this reader fell too far behind), or a reason of the server: `epoch`, `expired`, `ahead`, `invalid`.
+     * Fetch now what is shown: what was missed is not delivered, everything after this is. `why` is `start` (there was no cursor, or
+     * the stream continues from another reader's cursor), `slow` (this reader was too far behind), or a reason of the server: `epoch`,
+     * `expired`, `ahead`, `invalid`.
      */
     | { resync: { why: string, at: string } }
-    /** The server has lost its own source of events (`stalled`), or found it again (`live`). */
+    /** The server has lost its own source of events (`stalled`), or has it again (`live`). */
     | { source: { state: string, ts?: number } }
     /** This person has read so far, on another device or this one. It moves no cursor: fetch the inbox after each `live`. */
     | { read: ReadMark }
@@ -67,52 +68,52 @@ export type LiveUpdate =
 export interface AppFailure {
     /** Which one. */
     call: "token" | "snapshot" | "reload" | "page" | "send"
-    /** What it was to reload. */
+    /** The thing that it was to reload. */
     thing?: { entity: string, id: string }
-    /** Of the area or the list. */
+    /** The name of the area or the list. */
     name?: string
     error: unknown
 }
 
-/** What a client is made with. */
+/** The options of a client. */
 export interface ClientOptions {
     /** `https://live.example.com`; `wss`, and `/live/v1` behind it, mean the same. */
     url: string | URL
     /**
-     * Gives the bearer token for an attempt, never twice at a time; `fresh`: the last one was refused or ends soon, and that was
-     * `replacing`, where it is known. No token: nobody is signed in. Left out with `cookie`.
+     * Returns the bearer token for an attempt, never called twice at a time. `fresh`: the last one was refused or ends soon;
+     * `replacing` is that one, where it is known. No token: nobody is signed in. Left out with `cookie`.
      */
     token?: string | ((question: { fresh: boolean, replacing?: string }) => Promise<string | null | undefined> | string | null | undefined)
     /** The browser adds a cookie that the server knows. */
     cookie?: boolean
     /**
-     * Is given what the app's functions throw, of this client and of all that pass its gate; a fault that no server has answered is
-     * in the console too, once for each function and error.
+     * Receives what the app's functions throw, of this client and of all that pass its gate. An error that is no server's answer
+     * is also in the console, once for each function and error.
      */
     onError?: (failure: AppFailure) => void
-    /** Show the token by a ticket in the address, instead of a subprotocol. */
+    /** Send the token by a ticket in the address, instead of a subprotocol. */
     ticket?: boolean
     /** The cursor that was kept from an earlier run; null: from now on. */
     since?: string | null
     /** The entities whose events are delivered, at most 16; none: all. */
     entities?: string[]
-    /** Whether events carry `aid`, their ids in the archive: for what stands beside pages of it. */
+    /** Whether events carry `aid`, their ids in the archive: for screens that also show its pages. */
     asksForEventIDs?: boolean
-    /** The ways that may be tried, the best first: all. */
+    /** The transports that may be tried, the best first: all. */
     ways?: ConnectionWay[]
-    /** Between two requests of the way `polling`, in ms. */
+    /** Between two requests of the transport `polling`, in ms. */
     pollInterval?: number
-    /** How often the server gives a sign of life, in ms: 25,000; 5 s to 5 min. Without one for 5 s more the stream is lost. */
+    /** How often the server sends a heartbeat, in ms: 25,000; 5 s to 5 min. Without one for 5 s more the stream is lost. */
     beat?: number
     /** `allTabs` of `livegate/tabs`: all tabs of this browser with the same server and `account` share one connection. */
     share?: Sharing
     /** Whose connection it is, so that two people never share one. */
     account?: string
-    /** Names the network that the device is on, so that what was found out about it is remembered. */
+    /** Names the network of the device, so that what was learned about it is remembered. */
     network?: () => string
     /** How long a hidden page keeps its connection, in ms: 30,000. */
     hiddenGrace?: number
-    /** Takes the place of parts of the browser, for tests and other platforms. */
+    /** Replaces parts of the browser, for tests and other platforms. */
     environment?: Partial<Environment>
 }
 
@@ -122,9 +123,9 @@ export interface Environment extends Timing {
     random(): number
     fetch(url: string, options: RequestInit): Promise<Response>
     WebSocket: typeof WebSocket | undefined
-    /** Remembers what works on which network; null: nothing does. */
+    /** Remembers what works on which network; null: nothing is remembered. */
     storage: Pick<Storage, "getItem" | "setItem"> | null
-    /** With both of these tabs share a connection. */
+    /** With both of these, tabs share a connection. */
     locks: LockManager | undefined
     BroadcastChannel: typeof BroadcastChannel | undefined
     /** A window, whose visibility and network are followed; null: neither is known. */
@@ -134,12 +135,12 @@ export interface Environment extends Timing {
     } | null
 }
 
-/** What `Client.sync` gives: what came after a cursor, or that it cannot be given. */
+/** What `Client.sync` returns: what came after a cursor, or a resync because that cannot be delivered. */
 export type SyncAnswer =
     | { page: { events: LiveEvent[], at: string, more: boolean }, resync?: undefined }
     | { resync: { why: string, at: string }, page?: undefined }
 
-/** Begins a client: it connects, comes back after losses, and goes on where it was. */
+/** Begins a client: it connects, reconnects after losses, and resumes where it was. */
 export function connect(options: ClientOptions): Client
 
 /** One connection for any number of readers and machines. */
@@ -148,58 +149,58 @@ export interface Client {
     readonly way: ConnectionWay
     /** Whether this tab has the connection that all share; true where nothing is shared. */
     readonly isLeader: boolean
-    /** Behind the newest update that was delivered; null before the first. */
+    /** The cursor after the newest update that was delivered; null before the first. */
     readonly cursor: string | null
     /** Its clock and timers, for `Screens`. */
     readonly environment: Timing
-    /** Calls the listener with each update from now on; returns what ends that. */
+    /** Calls the listener with each update from now on; returns a function that ends that. */
     subscribe(listener: (update: LiveUpdate) => void): () => void
-    /** Calls the listener with the state, now and after each change; returns what ends that. */
+    /** Calls the listener with the state, now and after each change; returns a function that ends that. */
     watch(listener: (state: ConnectionState) => void): () => void
     /**
-     * Calls the listener with what this page is to people, now and after each change; returns what ends that. `isVisible`: it
-     * is on the screen. `isForeground`: it was until `hiddenGrace` ago. Another tab may have the connection meanwhile.
+     * Calls the listener with whether people see this page, now and after each change; returns a function that ends that.
+     * `isVisible`: it is on the screen. `isForeground`: it was until `hiddenGrace` ago. Another tab may have the connection meanwhile.
      */
     watchVisibility(listener: (page: { isVisible: boolean, isForeground: boolean }) => void): () => void
     /**
-     * The updates from now on, for one reader. They end with the client; a `LivegateError` is thrown where it ended for a
-     * reason. 1,024 wait for a busy reader; beyond that a resync takes their place.
+     * The updates from now on, for one reader. They end with the client; a `LivegateError` is thrown if it ended for a
+     * reason. 1,024 wait for a busy reader; beyond that a resync replaces them.
      */
     updates(): AsyncIterableIterator<LiveUpdate>
     /**
-     * Asks `/sync/v1`. `wait` in ms. `upTo`: a cursor that another node has told of, such as the `at` of a `changed` signal; the
-     * page comes when its node has read as far, after `wait` (else 2 s) at the latest, and has `more` while it has not. Throws a
+     * Asks `/sync/v1`. `wait` in ms. `upTo`: a cursor that another node has sent, such as the `at` of a `changed` signal. The page
+     * arrives when its node has read as far, after `wait` (else 2 s) at the latest, and has `more` while it has not. Throws a
      * `LivegateError`: `unreachable` after 12 s and the wait, too.
      */
     sync(question?: {
         since?: string, upTo?: string, limit?: number, wait?: number, signal?: AbortSignal,
     }): Promise<SyncAnswer>
-    /** The token that requests show; null with a cookie. `replacing`: another one than that, which was refused (`fresh`). */
+    /** The token that requests carry; null with a cookie. `replacing`: another one than that, which was refused (`fresh`). */
     token(question?: { fresh?: boolean, replacing?: string }): Promise<string | null | undefined>
-    /** Goes on from another cursor, for everybody: all get a resync with it, but for the listener `except`. */
+    /** Continues from another cursor, for all readers: all get a resync with it, except the listener `except`. */
     restart(options?: { since?: string | null, except?: (update: LiveUpdate) => void }): void
     /** Tries again after `unauthorized`. */
     start(): void
     /** Closes the connection and keeps the cursor; pages do it by themselves. */
     enterBackground(): void
-    /** Comes back at once. */
+    /** Reconnects at once. */
     enterForeground(): void
     /**
-     * A person wants to see what is new: an attempt that waits is made now, and an open stream is tested for 2 s. A machine's `refresh`
+     * A person wants to see what is new: a waiting attempt is made now, and an open stream is tested for 2 s. A machine's `refresh`
      * does so by itself.
      */
     refresh(): void
     /** The device has another network, or none; pages report it by themselves. */
     pathChanged(path: { isSatisfied: boolean, network?: string }): void
-    /** Ends the client, its updates and its machines' news. Of the app's nothing is called any more. */
+    /** Ends the client, its updates and its machines' news. No function of the app is called any more. */
     close(): void
 }
 
-/** Why a request or a client came to nothing. */
+/** Why a request or a client failed. */
 export class LivegateError extends Error {
     /**
      * `unauthorized`: somebody has to sign in. `revoked`: stop. `rejected`: the same request would be refused again.
-     * `retry`: try later, after `retryAfter` where it is there. `unreachable`: no answer. `closed`: the app has closed it.
+     * `retry`: try later, after `retryAfter` where it is set. `unreachable`: no answer. `closed`: the app has closed it.
      */
     readonly kind: "unauthorized" | "revoked" | "rejected" | "retry" | "unreachable" | "closed"
     readonly status?: number

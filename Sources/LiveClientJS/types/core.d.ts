@@ -1,4 +1,4 @@
-// What decides, without I/O and without a clock: for an app that carries it out itself, and for tests.
+// The decisions, without I/O and without a clock: for an app that carries them out itself, and for tests.
 
 import { ActionSettings, DeferredAction } from "./actions.js"
 
@@ -11,16 +11,16 @@ export class Jitter {
     milliseconds(low: number, high: number): number
 }
 
-/** When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles to 20 s. */
+/** When to try again: the server's wait first, otherwise full jitter between half a second and a bound that doubles to 20 s. */
 export class Retry {
     static readonly minimum: number
     static readonly maximum: number
-    /** So long without a failure, and the next one counts as the first, in ms. */
+    /** After so long without a failure the next one counts as the first, in ms. */
     static readonly calm: number
     constructor(seed: number)
     /** Failures in a row. */
     readonly failures: number
-    /** Counts a failure and says how long to wait, in ms; `asked`: the server's `retry_ms`. */
+    /** Counts a failure and returns how long to wait, in ms; `asked`: the server's `retry_ms`. */
     wait(asked?: number): number
     /** The same after `Retry-After`, in ms. */
     waitAfter(retryAfter: number): number
@@ -28,8 +28,8 @@ export class Retry {
 }
 
 /**
- * A machine as scenarios drive it: what decides, without I/O and without a clock. Inputs and effects are objects with one
- * member; the Swift SDK's types of the same name say which.
+ * A machine as scenarios drive it: it decides, without I/O and without a clock. Inputs and effects are objects with one
+ * member; the Swift SDK's types of the same name define which.
  */
 export interface Machine {
     handle(input: object, now: number): Record<string, unknown>[]
@@ -37,34 +37,34 @@ export interface Machine {
     readonly wakeAt: number | null
 }
 
-/** What decides about a connection. */
+/** Makes the decisions of a connection. */
 export const ConnectionMachine: new (settings: Record<string, unknown>) => Machine
 
-/** What decides which tab of several has the connection. */
+/** Decides which tab of several has the connection. */
 export const TabMachine: new (settings: Record<string, unknown>) => Machine
 
-/** What `LiveMachine` stands on. */
+/** Makes the decisions of `LiveMachine`. */
 export const UpdateMachine: new (settings: Record<string, unknown>) => Machine
 
 /**
- * What decides about deferrable actions, without I/O: for those who carry it out themselves. `handle` is given what
- * happens as `{name: {…}}` and gives what is to be done, in order; Tests/Scenarios/actions shows both.
+ * Decides about deferrable actions, without I/O: for code that carries it out itself. `handle` receives what
+ * happens as `{name: {…}}` and returns what is to be done, in order; Tests/Scenarios/actions shows both.
  */
 export class ActionQueue {
     constructor(settings?: ActionSettings & { seed?: number, keyPrefix?: string })
     handle(input: object, now: number): object[]
-    /** When `{wake: {}}` is due at the latest; null: only something that happens changes anything. */
+    /** When `{wake: {}}` is due at the latest; null: only an input changes anything. */
     readonly wakeAt: number | null
     readonly view: { isLoaded: boolean, pending: DeferredAction[], sending: string[], isUnauthorized: boolean }
     pending(kind: string, id: string): string | undefined
 }
 
-/** An action queue with one more input, `{taken: {actions, mayBeSent}}`: what is stored, whoever wrote it. */
+/** An action queue with one more input, `{taken: {actions, mayBeSent}}`: what is stored, whichever tab wrote it. */
 export class SharedActionQueue extends ActionQueue {}
 
 /** What a status of HTTP means for an action. */
 export type ActionOutcome = "done" | "unauthorized" | "rejected" | "again"
-/** Which of them a status is. */
+/** The outcome for a status. */
 export function actionOutcome(status: number): ActionOutcome
 
 /** Whether an API is asked: one gate for all that ask it. */

@@ -1,24 +1,24 @@
-/** Counts whether people believe what they see. Nothing leaves by itself: the app sends the values where it likes. */
+/** Counts whether people trust what they see. Nothing leaves by itself: the app sends the values where it wants. */
 
 /** How often one screen was refreshed on one day; one line of what `livecat report` reads. */
 export interface RefreshCount {
     /** `2026-11-23`, in the time zone that the app chose. */
     day: string
-    /** In the app's words. */
+    /** The name that the app uses. */
     screen: string
     /** Refreshes that a person asked for. */
     manual: number
-    /** Refreshes that an event made. */
+    /** Refreshes that an event caused. */
     automatic: number
     /** Events by the time from their `ts` to the screen: one bin more than `latencyEnds` has. */
     latency: number[]
-    /** Events that came before their `ts`: this device's clock is behind. */
+    /** Events that arrived before their `ts`: this device's clock is behind. */
     ahead: number
     /** Fetches made. */
     made: number
-    /** Changes that needed no fetch of their own, for one was waiting already. */
+    /** Changes that needed no fetch of their own, because one was waiting already. */
     merged: number
-    /** Changes that nobody looked at: no fetch. */
+    /** Changes that nobody saw: no fetch. */
     avoided: number
 }
 
@@ -51,6 +51,6 @@ export class RefreshCounts {
     /** A copy of all values, by day. */
     readonly view: { counts: RefreshCount[] }
     readonly wakeAt: null
-    /** Counts at `now`, ms of Unix time. Gives what had to give way: the values of the oldest day, not sent. */
+    /** Counts at `now`, ms of Unix time. Returns what it dropped: the values of the oldest day, not sent. */
     handle(input: CountingInput, now: number): { dropped: { counts: RefreshCount[] } }[]
 }

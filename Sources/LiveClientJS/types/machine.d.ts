@@ -1,4 +1,4 @@
-// Areas of state that are kept as the server has them, and the stores that they live in.
+// Areas of state that are kept as the server has them, and the stores that contain them.
 
 import { AppFailure, Client, ConnectionEnd } from "./connection.js"
 import { ReloadResult, ScreenFailure, StoredList, Timing } from "./screens.js"
@@ -14,7 +14,7 @@ export function keyOf(thing: Thing): string
 /** The thing of such a text. */
 export function thingOf(key: string): Thing
 
-/** When it was said that a thing that is shown now had changed. */
+/** When a server reported a change of a thing that is shown now. */
 export interface LiveTime {
     thing: Thing
     /** Of the oldest event that is shown now, in ms since 1970. */
@@ -43,35 +43,35 @@ export type Freshness =
 
 /** Why an attempt of a machine has failed. */
 export type UpdateFailure =
-    /** The request for a finger has failed, or the app's snapshot. */
+    /** The request for a cursor has failed, or the app's snapshot. */
     | { request: { failure: ScreenFailure } }
-    /** The store did not take the snapshot. */
+    /** The store did not accept the snapshot. */
     | { store: {} }
-    /** More events came behind a snapshot than may wait. */
+    /** More events arrived after a snapshot than may wait. */
     | { overflow: {} }
     /** The stream has ended, or could not be opened. */
     | { lost: {} }
     /** Nothing was asked: there is no network, no token, or no connection any more. */
     | { notAsked: {} }
 
-/** Where a machine stands. Times in ms of the client's clock. */
+/** The state of a machine. Times in ms of the client's clock. */
 export type MachineState =
     /** The store is being read: nothing is known yet, which is neither empty nor old. */
     | { notLoaded: {} }
     /** The last state, if there is one, is old. */
     | { stale: {} }
-    /** The same, and a new snapshot is under way. */
+    /** The same, while a new snapshot is fetched. */
     | { registering: {} }
     | { registerFailed: { retryAt: number, failures: number, cause: UpdateFailure } }
     /** A stream is open, or being opened. */
     | { live: {} }
     | { pollFailed: { retryAt: number, failures: number, cause: UpdateFailure } }
-    /** In the background; polled then, if at all. */
+    /** In the background; polls then, if at all. */
     | { idle: { nextPoll?: number } }
 
 /**
- * An app's API has refused a request, or did not answer it. 404 and 410 remove the thing, 403 too; 401 has a token fetched,
- * once; all else is tried again.
+ * An app's API has refused a request, or did not answer it. 404 and 410 remove the thing, 403 too; 401 makes the client fetch a
+ * token, once; everything else is tried again.
  */
 export class RequestError extends Error {
     /** @param status the HTTP status; undefined: no answer @param retryAfter what the server asked for, in ms */
@@ -79,7 +79,7 @@ export class RequestError extends Error {
     readonly status?: number
     readonly retryAfter?: number
     /**
-     * Returns the answer of a fetch, or throws what it refuses with. What is not the API's own answer has failed, whatever its status
+     * Returns the answer of a fetch, or throws its refusal. An answer that is not the API's own has failed, whatever its status
      * is. `sign` is what each answer of the API has, a header or the beginning of its `Content-Type`; left out: it is no HTML.
      */
     static check(response: Response, sign?: { header?: string, type?: string }): Response
@@ -89,33 +89,31 @@ export class RequestError extends Error {
 export type GateState = { open: {} } | { closed: { until: number } } | { probing: {} } | { rising: { limit: number } }
 
 /**
- * One gate for all requests to an API. A 408, 429 or 5xx, or no answer, closes it for all that pass it: they wait, one request tries
- * whether the API answers again, then slowly more are made.
+ * One gate for all requests to an API. A 408, 429 or 5xx, or no answer, closes it for all that pass it. They wait, one request
+ * tests whether the API answers again, then slowly more are made.
  */
 export class LiveGate {
     /** An open gate. A client has one already: `gateOf`. */
     constructor(environment: Timing, onError?: (failure: AppFailure) => void)
     readonly state: GateState
-    /** What an app's function threw last that asks this API; null: nothing. */
+    /** The last error of an app's function that asks this API; null: nothing. */
     readonly lastError: AppFailure | null
-    /** A person wants to see everything again: whatever the API has asked for, one request tries it now. */
+    /** A person wants to see everything again: one request tests the API now, even if it asked to wait. */
     refresh(): void
-    /** There is a network again: what was waited for without it is over. */
+    /** There is a network again: waits for a network are over. */
     networkIsBack(): void
 }
 
-/** The gate of the API that belongs to a client. Its machines and their screens pass it; actions are given it. */
+/** The gate of the API that belongs to a client. Its machines and their screens pass it; pass it to actions. */
 export function gateOf(client: Client): LiveGate
 
-/** What a machine is made with. */
+/** The options of a machine. */
 export interface MachineOptions<Value = unknown> {
     /** The name of the area in the store: one machine for each; another one is refused until that is closed. */
     area: string
-    /** Events of other entities are passed over; none named: all count. */
+    /** Events of other entities are ignored; none named: all count. */
     entities?: string[]
-    /**
-     * All things of the area by `keyOf`, from the app's API. Begun after the finger came, so it must not come out of a cache.
-     */
+    /** All things of the area by `keyOf`, from the app's API. It begins after the cursor arrived, so it must not come from a cache. */
     snapshot(options: { signal: AbortSignal }): Promise<Iterable<[string, Value]>>
     /** The thing from the app's API; undefined: it does not belong to the area. Left out where `screens` fetch. */
     reload?(thing: Thing, options: { types: string[], signal: AbortSignal }): Promise<Value | undefined>
@@ -131,7 +129,7 @@ export interface MachineOptions<Value = unknown> {
     /** Called in each commit, with all entries (`isWhole`) or those that change. It must not await anything. */
     also?(transaction: IDBTransaction, changes: { isWhole: boolean, put: [string, Value][], remove: string[] }): void
     /**
-     * What these events brought is shown now: called behind the watchers, for `RefreshCounts`. A thing that no screen needed is
+     * What these events changed is shown now: called after the watchers, for `RefreshCounts`. A thing that no screen needed is
      * not among them.
      */
     shown?(times: LiveTime[]): void
@@ -139,19 +137,19 @@ export interface MachineOptions<Value = unknown> {
     retention?: number
     /** How often to ask in the background, in ms; left out: not at all. */
     pollInterval?: number
-    /** The most changes that wait for a commit: 1,000. Beyond it a snapshot takes the place of all reloads. */
+    /** The most changes that wait for a commit: 1,000. Beyond it a snapshot replaces all reloads. */
     maximumPending?: number
-    /** No answer of the app's API after so long is none, in ms: 60,000. */
+    /** A request without an answer of the app's API after so long has failed, in ms: 60,000. */
     requestDeadline?: number
     /** Of the API that `snapshot` and `reload` ask; left out: the client's, `gateOf`. */
     gate?: LiveGate
-    /** An event that is not in the state so long after it came says that the state is old, in ms: 5,000. */
+    /** After an event has waited so long without being in the state, the state counts as old, in ms: 5,000. */
     patience?: number
-    /** Begins the row of random waits, so that a test sees the same; left out: by chance. */
+    /** The seed of the random waits, so that a test gets the same ones; left out: by chance. */
     seed?: number
 }
 
-/** What a machine asks of its screens: `Screens` have it, and alone have lists that are kept in the machine's store. */
+/** What a machine asks of its screens. `Screens` have it, and only they have lists that are kept in the machine's store. */
 export interface MachineScreens {
     reload(change: { number: number, thing: Thing, types: string[] }): void
     dropReloads(): void
@@ -163,7 +161,7 @@ export interface MachineScreens {
     retryNow?(): void
     /** Set by the machine, whose sign covers what the screens show. */
     onShown?: (shown: { isComplete: boolean, hasFailed: boolean, isLoading: boolean }) => void
-    /** What is fetched passes this gate, and 401 has the client's token function asked. */
+    /** Fetches pass this gate, and a 401 makes it call the client's token function. */
     useGate?(gate: LiveGate, tokens: unknown): void
     /** What an earlier visit has kept was read. */
     storedIsRead?(): void
@@ -183,7 +181,10 @@ export class LiveMachine<Value = unknown> {
     readonly isLoaded: boolean
     readonly state: MachineState
     readonly freshness: Freshness
-    /** What people are shown of it, the lists and details of its screens included: undefined in the background, while nothing is wrong, and for the first 300 ms of a gap. */
+    /**
+     * The sign for people, including the lists and details of its screens: undefined in the background, while nothing is wrong,
+     * and for the first 300 ms of a gap.
+     */
     readonly sign: Freshness | undefined
     /** When it was last as the server has it, in ms of the client's clock. */
     readonly lastSuccess: number | undefined
@@ -191,29 +192,29 @@ export class LiveMachine<Value = unknown> {
     readonly knownStale: readonly StaleThing[]
     /** Two tokens were refused: somebody has to sign in. */
     readonly isUnauthorized: boolean
-    /** Why nothing is asked any more: the connection has ended for good. What is known stays, and is old. Undefined: it has not. */
+    /** Why nothing is asked any more: the connection has ended for good. What is known stays, and is old. Undefined: it has not ended. */
     readonly end: ConnectionEnd | undefined
     /**
      * Why the store is not used any more (a `StoreError` of another kind than "late", such as "unavailable" where the disk is
-     * full: state goes on in memory), or what it has failed to read or write and is asked for again; null while it is used, and
+     * full: state goes on in memory), or what it failed to read or write and is tried again. Null while it is used, and
      * where there is none.
      */
     readonly storeError: Error | null
     /**
-     * Whether state goes on in memory, because its store takes or gives nothing: after three failures in a row. It is as good as
+     * Whether state goes on in memory, because its store can neither read nor write: after three failures in a row. It is as good as
      * before, and does not survive the page. A snapshot (`refresh`) tries the store again, unless it is gone.
      */
     readonly isInMemory: boolean
-    /** Calls the listener after each change of what can be seen here; returns what ends that. */
+    /** Calls the listener after each visible change of this machine; returns a function that ends that. */
     watch(listener: () => void): () => void
     /**
-     * Somebody pulled the screen: tests the connection, does at once whatever would be tried later, and takes a new snapshot.
-     * Fulfilled when all of it is there (true), or cannot be had now.
+     * Somebody pulled the screen: tests the connection, does now what would be tried later, and fetches a new snapshot.
+     * Fulfilled when everything has arrived (true), or cannot be fetched now.
      */
     refresh(): Promise<boolean>
-    /** Somebody looks at a thing: where it is known to be stale, it is asked for now. */
+    /** Somebody opens a thing: if it is known to be stale, it is asked for now. */
     check(thing: Thing): void
-    /** There is a new token, because somebody has signed in again: what waited for one goes on. */
+    /** There is a new token, because somebody has signed in again: what waited for one continues. */
     tokenChanged(): void
     /** Ends it: nothing is called or written any more. */
     close(): void
@@ -241,9 +242,9 @@ export interface StoreCommit {
 
 /** What keeps areas of state. */
 export interface LiveStore {
-    /** What was committed of an area last; null: nothing ever was. */
+    /** What was committed of an area last; null: nothing was committed. */
     load(area: string): Promise<{ metadata: MachineMetadata, entries: Map<string, unknown> } | null>
-    /** "leave": another tab has written this area in the last 10 seconds and goes on doing so; nothing was written. */
+    /** "leave": another tab has written this area in the last 10 seconds and continues to do so; nothing was written. */
     commit(area: string, commit: StoreCommit): Promise<"changes" | "whole" | "leave">
     close(): void
 }
@@ -252,7 +253,7 @@ export interface LiveStore {
 export class MemoryStore implements LiveStore {
     /** Those that share a `shelf` behave as tabs of one browser. */
     constructor(options?: { shelf?: Map<string, unknown>, writer?: string, now?: () => number })
-    /** For tests: what it throws makes a commit fail. */
+    /** For tests: an error that it throws makes a commit fail. */
     beforeCommit: (area: string) => void | Promise<void>
     load: LiveStore["load"]
     commit: LiveStore["commit"]
@@ -262,9 +263,9 @@ export class MemoryStore implements LiveStore {
 /** A store on IndexedDB. */
 export class IndexedDBStore implements LiveStore {
     private constructor()
-    /** Of the database: with its server and account. Locks and channels of its actions have it too. */
+    /** The name of the database: with its server and account. Locks and channels of its actions have it too. */
     readonly name: string
-    /** The database that could not be read when this one was opened in its place: it stays as it is. Null: there was none. */
+    /** The database that was unreadable when this one replaced it: it stays as it is. Null: there was none. */
     readonly setAside: string | null
     load: LiveStore["load"]
     commit: LiveStore["commit"]
@@ -275,17 +276,17 @@ export class IndexedDBStore implements LiveStore {
     close(): void
     /**
      * Its account signs out on this device: closes the store, whose machines and actions were closed before. `keep: false` deletes
-     * it in all tabs; else it stays for the next time. `pending`: the actions that the server is not known to have, kept or deleted.
+     * it in all tabs; otherwise it stays for the next time. `pending`: the actions that the server is not known to have, kept or deleted.
      */
     signOut(options?: { keep?: boolean }): Promise<{ isKept: boolean, pending: unknown[] }>
 }
 
 /**
- * Opens the store of an account at a server, or creates it where there is none. One that the browser cannot read is set aside
- * (`setAside`), and another one takes its place.
+ * Opens the store of an account at a server, or creates it where there is none. A store that the browser cannot read is set aside
+ * (`setAside`), and another one replaces it.
  *
  * Throws a `StoreError`: "other" for a database of another schema, account or server, which is neither used nor deleted;
- * "blocked" while another tab holds an older schema; "unavailable" where the browser gives none; "late" after 10 s.
+ * "blocked" while another tab holds an older schema; "unavailable" where the browser offers none; "late" after 10 s.
  */
 export function openStore(options: {
     /** What the database's name begins with, in front of server and account: `livegate`. */
@@ -295,15 +296,15 @@ export function openStore(options: {
     /** The app's own number from 1, to be raised with each change of what it keeps. */
     schema?: number
     account: string
-    /** Its address, or another name that tells it from others. */
+    /** Its address, or another name that distinguishes it from others. */
     server: string
-    /** Creates the app's object stores, and brings older ones up to date. Without it an older schema is another one's. */
+    /** Creates the app's object stores, and updates older ones. Without it an older schema counts as another app's. */
     tables?(database: IDBDatabase, transaction: IDBTransaction, oldVersion: number): void
 }): Promise<IndexedDBStore>
 
 /**
- * Deletes a store with all that is in it, after its user agreed; no tab writes it back. By its `name`, or as `openStore` is given it.
- * Throws a `StoreError` "late" where another tab keeps it open for 10 s: then it goes when that does.
+ * Deletes a store with all that is in it, after its user agreed; no tab writes it back. By its `name`, or by the options of `openStore`.
+ * Throws a `StoreError` "late" where another tab keeps it open for 10 s: then it is deleted when that closes it.
  */
 export function discardStore(store: string | { name?: string, account: string, server: string }): Promise<void>
 
@@ -312,6 +313,6 @@ export class StoreError extends Error {
     readonly kind: "other" | "blocked" | "unavailable" | "late" | "deleted"
     /** Of "other": which of `format`, `schema`, `account` and `server` differ. */
     readonly differs?: string[]
-    /** Of "other": what was found, where it can be read. */
+    /** Of "other": what was found, where it is readable. */
     readonly found?: { format: number, schema: number, account: string, server: string } | null
 }

@@ -1,51 +1,51 @@
-// What decides beneath screens, for an app that carries it out by itself: values without I/O and without a clock.
+// The decisions beneath screens, for an app that carries them out by itself: values without I/O and without a clock.
 import {
     Knowledge, ListDirection, ListEnd, ListInterval, ListKey, ListStretch, PageRequest, RelevanceRule, ScreenThing,
 } from "./screens.js"
 
-/** Below, at or above 0: as `a` stands before, with or behind `b`. */
+/** Below, at or above 0: `a` is before, at or behind `b`. */
 export function compareEnds(a: ListEnd, b: ListEnd): number
 
-/** The stretches of a list in which nothing is missing. */
+/** The parts of a list in which nothing is missing. */
 export class CompleteIntervals {
-    /** So many stretches are remembered: 64. */
+    /** So many parts are remembered: 64. */
     static readonly maximumIntervals: number
     constructor(maximum?: number)
-    /** Nothing is missing in these. Sorted; no two touch. */
+    /** Nothing is missing in these parts. They are sorted; no two touch. */
     readonly complete: ListInterval[]
-    /** Nothing was missing in these. */
+    /** Nothing was missing in these parts. */
     readonly stale: ListInterval[]
-    /** Notes that a stretch is complete. */
+    /** Notes that a part is complete. */
     insert(interval: ListInterval): void
-    /** Notes that a stretch was complete, and that nobody watched it since. */
+    /** Notes that a part was complete, but was not followed since. */
     insertStale(interval: ListInterval): void
-    /** Nothing is sure any more. */
+    /** Makes all parts stale. */
     markStale(): void
-    /** Forgets what lies outside of a stretch. */
+    /** Forgets what is outside of a part. */
     keep(bounds: ListInterval): void
-    /** Whether all between two ends may be shown as complete, as old, or has to be asked for first. */
+    /** Whether everything between two ends may be shown as complete, as old, or has to be asked for first. */
     knowledge(interval: ListInterval): Knowledge
     /** The same of a single key. */
     knowledgeOfKey(key: ListKey): Knowledge
     /** The page to load so that more is complete from here on; null when all of it is. */
     nextPage(from: ListEnd, direction: ListDirection, limit: number): PageRequest | null
-    /** Another one that knows the same. */
+    /** A copy that knows the same. */
     copy(): CompleteIntervals
 }
 
 /**
- * A machine: it is given what happens and the time in ms, and answers what is to be done, in order. Inputs and effects have
+ * A machine: it receives what happens and the time in ms, and returns what is to be done, in order. Inputs and effects have
  * one member each, by their name; Tests/Scenarios has all of them.
  */
 export interface ScreenMachine {
     handle(input: object, now: number): object[]
-    /** What can be seen of it between two inputs. */
+    /** Its visible state between two inputs. */
     readonly view: object
     /** When the input `{wake: {}}` is due; null: not at all. */
     readonly wakeAt: number | null
 }
 
-/** A list of which parts are known: what it shows, and which page to load next. */
+/** A list of which some parts are known: what it shows, and which page to load next. */
 export class PartialList implements ScreenMachine {
     constructor(settings?: Record<string, number>)
     handle(input: object, now: number): object[]
@@ -53,7 +53,7 @@ export class PartialList implements ScreenMachine {
         items: { id: string; key: ListKey }[]
         complete: ListInterval[]
         stale: ListInterval[]
-        /** Of what is shown; undefined: nothing is. */
+        /** Of what is shown; undefined: nothing is shown. */
         knowledge: Knowledge | undefined
         isLoading: boolean
         failures: number
@@ -68,7 +68,7 @@ export type Interest =
     | { details: { thing: ScreenThing } }
     | { list: { entity: string; ids: string[]; takesNew: boolean } }
 
-/** The interests of the screens, and the rules by which an event concerns them. */
+/** The interests of the screens, and the rules by which an event affects them. */
 export class Relevance implements ScreenMachine {
     constructor(settings?: { rules?: RelevanceRule[] } & Record<string, unknown>)
     handle(input: object, now: number): object[]
@@ -87,7 +87,7 @@ export class Relevance implements ScreenMachine {
     readonly listed: ScreenThing[]
     /** The entities of lists to which new things belong. */
     readonly takesNew: string[]
-    /** Whether a screen with this interest would fetch the thing after all this, and whether it would go off its list. */
+    /** Whether a screen with this interest would fetch the thing after all these events, and whether it would leave its list. */
     needs(interest: Interest, thing: ScreenThing, types: string[]): { fetch: boolean; removed: boolean }
 }
 
@@ -105,7 +105,7 @@ export class KnownThings {
     hasChanged(thing: ScreenThing): boolean
     /** Notes that the server changed it. */
     change(thing: ScreenThing): void
-    /** Notes that events come from now on, or no more. */
+    /** Notes that events arrive from now on, or no more. */
     watch(isWatched: boolean): void
     /** Notes an answer; false: it is to be dropped, because a question asked later was answered before. */
     answer(thing: ScreenThing, asked: number, isGone?: boolean): boolean

@@ -5,16 +5,16 @@ import type { LiveGate } from "./machine.js"
 /** An incident, a note: its id is unique among those of its entity. */
 export interface ScreenThing { entity: string; id: string }
 
-/** Where an item stands in its list: by rank, a whole number within ±(2^53 - 1), then by the code points of the text. */
+/** The position of an item in its list: by rank, a whole number within ±(2^53 - 1), then by the code points of the text. */
 export interface ListKey { rank: number; text: string }
 
-/** Below, at or above 0: as `a` stands before, with or behind `b`. */
+/** Below, at or above 0: `a` is before, at or behind `b`. */
 export function compareKeys(a: ListKey, b: ListKey): number
 
-/** An end of a stretch of a list: a key, or the very beginning or end. */
+/** An end of a part of a list: a key, or the very beginning or end. */
 export type ListEnd = { beginning: {} } | { at: { key: ListKey } } | { end: {} }
 
-/** A stretch of a list with both of its ends. */
+/** A part of a list with both of its ends. */
 export interface ListInterval { lower: ListEnd; upper: ListEnd }
 
 /** `forward`: towards larger keys. */
@@ -28,9 +28,9 @@ export interface PageRequest {
     /** Where the page begins. */
     from: ListEnd
     direction: ListDirection
-    /** The most items that are of use. */
+    /** The most items that are useful. */
     limit: number
-    /** Whether an item that stands exactly at `from` belongs to the page. */
+    /** Whether an item exactly at `from` belongs to the page. */
     isInclusive: boolean
 }
 
@@ -47,23 +47,23 @@ export interface ListPage<Value> {
 
 /**
  * The app's API as screens use it. A request that fails throws a `RequestError`, or another error with `status` and
- * `retryAfter` (ms): 404 and 410 say that the thing is gone, 403 that it is not ours, 401 that a token is needed; what else
+ * `retryAfter` (ms). 404 and 410 mean that the thing is gone, 403 that it is not ours, 401 that a token is needed. What else
  * is refused (4xx) is not asked again by itself, and everything else is. An error with a `kind` ("unauthorized",
- * "rejected", or another one to try again) means that. No answer for a minute has failed.
+ * "rejected", or another one to try again) means that. A request without an answer for a minute has failed.
  */
 export interface ScreensAPI<Value = unknown> {
-    /** Fetches a thing; `signal` gives it up. */
+    /** Fetches a thing; `signal` cancels it. */
     reload(thing: ScreenThing, options: { signal: AbortSignal }): Promise<FoundThing<Value>>
     /** Fetches a page of the list of that name. */
     page(options: { list: string; request: PageRequest; signal: AbortSignal }): Promise<ListPage<Value>>
     /**
-     * Gets another token: something was refused with 401. Called once, until something has succeeded. Left out: the function of
-     * their machine's client is called; of screens without a machine, what was refused is asked for once more.
+     * Gets another token after something was refused with 401. Called once, until something has succeeded. Left out: the function of
+     * their machine's client is called; screens without a machine ask once more for what was refused.
      */
     renewToken?(options: { signal: AbortSignal }): Promise<unknown>
 }
 
-/** Which action an event has on a kind of screen; of several rules the first that fits holds. */
+/** Which action an event has on a kind of screen; the first rule that fits counts. */
 export interface RelevanceRule {
     /** Absent: each entity. */
     entity?: string
@@ -73,12 +73,12 @@ export interface RelevanceRule {
     action: "ignore" | "fetchIfThere" | "fetchUnlessThere" | "fetch" | "remove"
 }
 
-/** What holds where an app says nothing else. */
+/** The rules where an app sets no others. */
 export const standardRules: RelevanceRule[]
 
 /** Why a thing could not be fetched; `after` in ms. */
 export type ScreenFailure = { retry: { after?: number } } | { unauthorized: {} } | { rejected: { status: number } }
-    /** It was answered, and the answer cannot be read. */
+    /** An answer arrived, and cannot be decoded. */
     | { unreadable: {} }
 
 /** What a screen of details shows. */
@@ -92,15 +92,15 @@ export interface DetailsState<Value = unknown> {
     isWhole: boolean
     /** Of the last fetch; null when it was answered. */
     failure: ScreenFailure | null
-    /** What the last fetch said of a thing that is not there: 404 or 410, 403; null: it is there, or nobody knows. */
+    /** The answer of the last fetch for a thing that is not there: 404 or 410, 403; null: it is there, or nobody knows. */
     absence: "gone" | "notOurs" | null
 }
 
-/** What of a list can be drawn without a hole: from the end that a screen looks at, up to where nothing is known. */
+/** What can be drawn of a list without a hole: from the end that a screen shows, up to where nothing is known. */
 export interface ListStretch {
     /** Its things, beginning at that end; backward against the list's order. */
     ids: string[]
-    /** It goes on to the other end of the list: nothing is behind it. */
+    /** It reaches the other end of the list: nothing is behind it. */
     isComplete: boolean
     /** A part of it is as the server had it: something may be missing, or too much. */
     isStale: boolean
@@ -114,26 +114,26 @@ export interface ListState<Value = unknown> {
     complete: ListInterval[]
     /** Where nothing was missing. */
     stale: ListInterval[]
-    /** Of all that the screen has use for; undefined while no screen shows the list. */
+    /** Of everything that the screen needs; undefined while no screen shows the list. */
     knowledge: Knowledge | undefined
     /** What can be drawn without a hole, from where the screen is; undefined while no screen shows the list. */
     stretch: ListStretch | undefined
     isLoading: boolean
     /** Failed pages in a row. */
     failures: number
-    /** Why the last page did not come; null: it came, or none was asked for. */
+    /** Why the last page did not arrive; null: it arrived, or none was asked for. */
     failure: ScreenFailure | null
-    /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */
+    /** Neither the API's token nor the next one was accepted: nothing is asked until `tokenChanged()`. */
     isUnauthorized: boolean
 }
 
-/** A list, which knows what it knows also while no screen shows it. */
+/** A list, which keeps what it knows also while no screen shows it. */
 export interface ScreenList {
-    /** A screen shows it from there on, and has use for so many items. */
+    /** A screen shows it from there on, and needs so many items. */
     show(place: { from: ListEnd; direction: ListDirection; count: number }): void
     /**
-     * What of it a person can see now, by ids: for a screen that loads more than it shows. Null: as many items as it has use
-     * for. It decides `isShowing` and `sawLive`, and nothing else.
+     * What of it a person can see now, by ids: for a screen that loads more than it shows. Null: as many items as it needs.
+     * It decides `isShowing` and `sawLive`, and nothing else.
      */
     setVisible(ids: string[] | null): void
     /** No screen shows it: its page is given up. */
@@ -150,7 +150,7 @@ export interface Timing {
 }
 
 /**
- * What became of a reload. No `value` where no screen needs the thing, whose older value is old then; `isAsBefore`: a screen
+ * The result of a reload. No `value` where no screen needs the thing, whose older value is old then. `isAsBefore`: a screen
  * shows it, and what it shows is still right.
  */
 export type ReloadResult<Value = unknown> =
@@ -175,7 +175,7 @@ export class Screens<Value = unknown> {
         environment?: Timing
         /** Of the API; left out: that of the machine that they belong to, or one of their own. */
         gate?: LiveGate
-        /** What becomes of each `reload`, once for each number: the `onReload` that a machine gives. */
+        /** The result of each `reload`, once for each number: the `onReload` that a machine gives. */
         onReload?: (result: ReloadResult<Value>) => void
         /** Before the standard ones. */
         rules?: RelevanceRule[]
@@ -186,14 +186,14 @@ export class Screens<Value = unknown> {
             fetches?: Record<string, number>
             /** `maximumScreens` 32, `maximumIDs` 10,000, `maximumSeen` 1,000, `seenFor` 600,000 ms. */
             relevance?: Record<string, number>
-            /** No answer after so long is none, in ms: 60,000. */
+            /** A request without an answer after so long has failed, in ms: 60,000. */
             requestDeadline?: number
         }
     })
-    /** Fetches made, merged and avoided, and answers that came too late. */
+    /** Fetches made, merged and avoided, and answers that arrived too late. */
     readonly counts: { made: number; merged: number; avoided: number; dropped: number }
     /**
-     * Shows a thing on the screen of that name, which is no list's; the listener is given each state, the first at once.
+     * Shows a thing on the screen of that name, which is no list's; the listener receives each state, the first at once.
      * When the screen shows something else, `refresh` and `hide` do nothing any more.
      */
     details(screen: string, thing: ScreenThing, listener: (state: DetailsState<Value>) => void): {
@@ -201,7 +201,7 @@ export class Screens<Value = unknown> {
         refresh(): void
         hide(): void
     }
-    /** Makes a list; its name is the screen's too. `key` says where a value stands; null: not in this list. */
+    /** Makes a list; its name is the screen's too. `key` returns the position of a value; null: not in this list. */
     list(options: {
         name: string
         entity: string
@@ -210,45 +210,45 @@ export class Screens<Value = unknown> {
         key: (value: Value) => ListKey | null
         listener?: (state: ListState<Value>) => void
     }): ScreenList
-    /** All that happened to a thing: the effect `reload` of an update machine. */
+    /** Everything that happened to a thing: the effect `reload` of an update machine. */
     reload(change: { number: number; thing: ScreenThing; types: string[] }): void
     /** The machine waits for none of its reloads any more. */
     dropReloads(): void
-    /** The machine got a finger, or lost it: at first it has none. Another one while there is one makes all old first. */
+    /** The machine got a cursor, or lost it: at first it has none. Another one while there is one makes all old first. */
     setFinger(isHeld: boolean): void
-    /** Called when a list is another one than before; what keeps lists sets it. */
+    /** Called when a list differs from before; the code that keeps lists sets it. */
     onChange: () => void
-    /** What the next visit may show of the lists: at most 500 items of each, from where it was looked at. */
+    /** What the next visit may show of the lists: at most 500 items of each, from the end that was visible. */
     toStore(): StoredList<Value>[]
-    /** What an earlier visit has kept. While a finger is held it is as that says, otherwise old. */
+    /** What an earlier visit has kept. While a cursor is held it counts as it was stored, otherwise as old. */
     restore(lists: StoredList<Value>[]): void
     /** What an earlier visit has kept was read: until then no page is asked for. The machine calls it. */
     storedIsRead(): void
     /** Whether the machine is live: at first it is not. */
     setLive(isLive: boolean): void
     /**
-     * The app was given this, as the answer to an action: it is shown at once, and what was asked for before does not replace it.
+     * The answer to an action gave the app this: it is shown at once, and an answer that was asked for before does not replace it.
      * `isWhole: false`: it is no more than a list's summary.
      */
     put(thing: ScreenThing, value: Value, options?: { isWhole?: boolean }): void
     /** What waits to be tried again is tried now. */
     retryNow(): void
-    /** Called when what the screens show has become as the server has it, or is not any more. For the machine. */
+    /** Called when what the screens show becomes as the server has it, or is that no more. For the machine. */
     onShown: (shown: { isComplete: boolean, hasFailed: boolean, isLoading: boolean }) => void
-    /** There is a network again: what the one before has not answered, and what waits, is asked for now. */
+    /** There is a network again: unanswered requests of the old one, and everything that waits, are made now. */
     networkIsBack(): void
-    /** What is fetched passes this gate, with these tokens, unless another gate was given. The machine calls it. */
+    /** Fetches pass this gate, with these tokens, unless another gate was given. The machine calls it. */
     useGate(gate: LiveGate, tokens: unknown): void
-    /** Whether a person can see the app: at first one can. */
+    /** Whether a person can see the app: at first a person can. */
     setVisible(isVisible: boolean): void
-    /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */
+    /** Neither the API's token nor the next one was accepted: nothing is asked until `tokenChanged()`. */
     readonly isUnauthorized: boolean
     /** Somebody has signed in, or there is another token: what waits for one is asked for at once. */
     tokenChanged(): void
-    /** Whether a person can see the thing now: its details, or its place in the visible part of a list. */
+    /** Whether a person can see the thing now: its details, or its position in the visible part of a list. */
     isShowing(thing: ScreenThing): boolean
     /** Whether a person saw the thing change, live, at most so many ms ago. */
     sawLive(thing: ScreenThing, within: number): boolean
-    /** Gives up all that is on its way. */
+    /** Gives up all that is being fetched. */
     close(): void
 }

@@ -2,7 +2,7 @@
 
 declare const sharing: unique symbol
 
-/** A way to share a connection, for `share` of `connect`. */
+/** Makes tabs share a connection, for `share` of `connect`. */
 export interface Sharing { readonly [sharing]: true }
 
 /** All tabs of this browser with the same server and `account` share one connection. */
