@@ -53,9 +53,8 @@ export type LiveUpdate =
     /** Nothing new, but a newer cursor. */
     | { beat: { at: string } }
     /**
-     * Fetch now what is shown: what was missed is not delivered, everything after this is. `why` is `start` (there was no cursor, or
-     * the stream continues from another reader's cursor), `slow` (this reader was too far behind), or a reason of the server: `epoch`,
-     * `expired`, `ahead`, `invalid`.
+     * Fetch now what is shown: what was missed is not delivered, everything after this is. `why` is `start` (no cursor, or the stream
+     * continues from another reader's), `slow` (this reader was too far behind), or the server's `epoch`, `expired`, `ahead`, `invalid`.
      */
     | { resync: { why: string, at: string } }
     /** The server has lost its own source of events (`stalled`), or has it again (`live`). */

@@ -128,10 +128,7 @@ export interface MachineOptions<Value = unknown> {
     tables?: string[]
     /** Called in each commit, with all entries (`isWhole`) or those that change. It must not await anything. */
     also?(transaction: IDBTransaction, changes: { isWhole: boolean, put: [string, Value][], remove: string[] }): void
-    /**
-     * What these events changed is shown now: called after the watchers, for `RefreshCounts`. A thing that no screen needed is
-     * not among them.
-     */
+    /** What these events changed is shown now: called after the watchers, for `RefreshCounts`. Things that no screen needed are left out. */
     shown?(times: LiveTime[]): void
     /** How long the server keeps events, in ms: 24 hours. What is older is replaced by a snapshot without asking. */
     retention?: number
