@@ -29,7 +29,9 @@ package enum Cookies {
     }
 
     /// Whether a cookie can have this name: a token (RFC 6265 §4.1.1).
-    package static func isName(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(\.isToken) }
+    package static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(\.isToken)
+    }
 
     /// RFC 6265 §4.1.1: a value may have quotes around it, either both or none.
     private static func unquoted(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

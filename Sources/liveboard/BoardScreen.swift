@@ -19,7 +19,7 @@ enum BoardScreen {
         var shown = Array(body.dropFirst(first).prefix(room))
         shown += Array(repeating: BoardLine(), count: room - shown.count)
         if room != rows {
-            let lower = board.opened == nil ? place(board, listed, columns, room) : rule
+            let lower = board.opened == nil ? scrollLine(board, listed, columns, room) : rule
             shown = [head(board, columns, clock), rule] + shown + [lower, message(board, columns), keys(board)]
         }
         return shown.map { $0.fitted(columns) }
@@ -53,7 +53,7 @@ enum BoardScreen {
     }
 
     /// The lower rule, with the part of the list that is shown above it.
-    private static func place(_ board: Board, _ rows: [Board.Row], _ columns: Int, _ room: Int) -> BoardLine {
+    private static func scrollLine(_ board: Board, _ rows: [Board.Row], _ columns: Int, _ room: Int) -> BoardLine {
         guard !rows.isEmpty else { return BoardLine(String(repeating: "-", count: columns), .faint) }
         let first = firstShown(board, rows, room)
         let text = "-- \(first + 1) to \(min(first + room, rows.count)) of \(rows.count)\(board.hasMore ? "+" : "") "

@@ -1,5 +1,5 @@
 // Tests: ConnectionMachine.swift, ConnectionMachine+Endings.swift, ConnectionMachine+Stream.swift,
-//   ConnectionMachine+Surroundings.swift, ConnectionMachine+Words.swift, ConnectionState.swift, WayLadder.swift
+//   ConnectionMachine+Surroundings.swift, ConnectionMachine+Words.swift, ConnectionState.swift, TransportFallback.swift
 import LiveState
 import Testing
 

@@ -18,7 +18,7 @@ extension PostgreSQLWriter {
     private func lock(_ partitions: [ArchivePartition], _ connection: Connection) throws {
         guard !partitions.isEmpty else { return }
         let rows = try connection.run(
-            "SELECT pg_try_advisory_lock(k.key) FROM unnest($1::bigint[]) WITH ORDINALITY k(key, place) ORDER BY k.place",
+            "SELECT pg_try_advisory_lock(k.key) FROM unnest($1::bigint[]) WITH ORDINALITY k(key, ordinal) ORDER BY k.ordinal",
             [.integers(partitions.map(locks.partition))])
         for (row, partition) in partitions.enumerated() where rows.bool(row, 0) {
             held.partitions.insert(partition)
@@ -29,17 +29,17 @@ extension PostgreSQLWriter {
         // This query runs even for no partition: it shows whether the session lives.
         let rows = try connection.run(
             """
-            SELECT k.place, p.next, p.stamp, p.log FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY
-            k(topic, partition, place) JOIN livegate_positions p ON p.topic = k.topic AND p.partition = k.partition
+            SELECT k.ordinal, p.next, p.stamp, p.log FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY
+            k(topic, partition, ordinal) JOIN livegate_positions p ON p.topic = k.topic AND p.partition = k.partition
             """,
             [
                 .byteStrings(partitions.map { Array($0.topic.utf8) }), .integers(partitions.map { Int64($0.number) }),
             ])
         var claimed = partitions.map { ClaimedPartition($0, next: nil) }
         for row in 0..<rows.count where !rows.isNull(row, 1) {
-            let place = Int(rows.integer(row, 0)) - 1
-            claimed[place] = ClaimedPartition(
-                partitions[place], next: rows.integer(row, 1), stamp: rows.isNull(row, 2) ? nil : rows.integer(row, 2),
+            let index = Int(rows.integer(row, 0)) - 1
+            claimed[index] = ClaimedPartition(
+                partitions[index], next: rows.integer(row, 1), stamp: rows.isNull(row, 2) ? nil : rows.integer(row, 2),
                 log: rows.isNull(row, 3) ? nil : StoredLog(rows.bytes(row, 3)))
         }
         return claimed

@@ -102,7 +102,7 @@ enum StatusPage {
           const headers = token ? {Authorization: "Bearer " + token} : {};
           const answer = await fetch(path, {headers, cache: "no-store", signal: AbortSignal.timeout(10000)});
           if (answer.status === 401) {
-            // A late refusal of the token before says nothing of the one that was typed since.
+            // A late refusal of the previous token does not concern the one that was typed since.
             if (sessionStorage.getItem(KEY) === token) sessionStorage.removeItem(KEY);
             throw new Error(token ? "refused" : "token");
           }

@@ -4,13 +4,13 @@ import LiveClient
 /// The connection as a stream of server-sent events.
 extension ClientConnection {
     /// How often the connection checks during the silence limit whether anything arrived.
-    private static var looksPerSilence: UInt64 { 3 }
+    private static var checksPerSilence: UInt64 { 3 }
 
     func openStream(_ opening: Opening, _ framing: BodyFraming) {
         clearDeadline()
         phase = .streaming(EventStreamReading(framing, maximumMessageBytes: settings.limits.maximumMessageBytes))
         isAlive = true
-        listen(silentLooks: 0)
+        listen(silentChecks: 0)
         owner?.connectionOpened(opening)
     }
 
@@ -35,17 +35,17 @@ extension ClientConnection {
     }
 
     /// Detects a broken connection: a stream without a network path brings nothing, not even its end.
-    private func listen(silentLooks: UInt64) {
-        let pause = settings.limits.silenceMilliseconds / Self.looksPerSilence
+    private func listen(silentChecks: UInt64) {
+        let pause = settings.limits.silenceMilliseconds / Self.checksPerSilence
         pingTimer = loop.schedule(afterMilliseconds: pause) { [weak self] in
             guard let self, case .streaming = self.phase, self.ending == nil else { return }
             // While we do not read, we cannot miss anything.
-            let silent = self.isAlive || self.isPaused ? 0 : silentLooks + 1
+            let silent = self.isAlive || self.isPaused ? 0 : silentChecks + 1
             self.isAlive = false
-            guard silent < Self.looksPerSilence else {
+            guard silent < Self.checksPerSilence else {
                 return self.end(.cut("nothing came for \(self.settings.limits.silenceMilliseconds / 1000) s"))
             }
-            self.listen(silentLooks: silent)
+            self.listen(silentChecks: silent)
         }
     }
 }

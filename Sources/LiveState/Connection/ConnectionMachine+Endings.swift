@@ -37,8 +37,8 @@ extension ConnectionMachine {
             refusal = .none
         }
         downSince = now
-        guard stream.network == ladder.network, stream.way == ladder.way else { return false }
-        return ladder.ended(lived: lived, isCut: isCut, now: now)
+        guard stream.network == fallback.network, stream.way == fallback.way else { return false }
+        return fallback.ended(lived: lived, isCut: isCut, now: now)
     }
 
     /// Whether this number is that of a running attempt or stream. An open stream is left.
@@ -54,19 +54,19 @@ extension ConnectionMachine {
         guard leaveAny(id) else { return }
         if status == 401 { return refuseToken(.refused) }
         if [429, 503].contains(status), let retryAfter { return pause(retry.wait(retryAfter: retryAfter), .asked) }
-        if isSwallowed(status, code), ladder.stepDown(now: now) { return begin() }
+        if isSwallowed(status, code), fallback.stepDown(now: now) { return begin() }
         if code != nil, Self.finalStatuses.contains(status) {
             return become(.ended(.refused(status: status, code: code)))
         }
         // A proxy that answers for an absent server, or that does not support this transport.
-        if code == nil, ladder.failed(weight: 1, now: now) { return begin() }
+        if code == nil, fallback.failed(weight: 1, now: now) { return begin() }
         backOff()
     }
 
     /// Whether no Livegate gives this answer to this transport: a proxy removed the upgrade, or answered itself. A proxy's 5xx
     /// may also mean that the server is absent.
     private func isSwallowed(_ status: Int, _ code: String?) -> Bool {
-        switch ladder.way {
+        switch fallback.way {
         case .webSocket:
             code == "bad_upgrade" || code == nil && (200..<500).contains(status) && ![408, 429].contains(status)
         case .eventStream: code == nil && (200..<400).contains(status)
@@ -102,21 +102,21 @@ extension ConnectionMachine {
     mutating func lose(_ id: Int, _ how: ConnectionLoss) {
         if let stream = stream(id) { return lose(stream, how) }
         guard isOpening(id) else { return }
-        if how == .blocked, ladder.way.isStream, ladder.stepDownGuessing(now: now) { return begin() }
+        if how == .blocked, fallback.way.isStream, fallback.stepDownGuessing(now: now) { return begin() }
         let weight =
             switch how {
             // The server was not reached: that proves nothing about the transport.
-            case .unreachable: ladder.isTrial ? 1 : 0
+            case .unreachable: fallback.isTrial ? 1 : 0
             case .cut, .unknown: 1
-            case .blocked, .broken, .silent: WayLadder.maximumStrikes
+            case .blocked, .broken, .silent: TransportFallback.maximumStrikes
             }
-        if ladder.failed(weight: weight, now: now) { begin() } else { backOff() }
+        if fallback.failed(weight: weight, now: now) { begin() } else { backOff() }
     }
 
     private mutating func lose(_ stream: OpenStream, _ how: ConnectionLoss) {
         if case .underWay(let since, let wait, _) = stream.poll, wait > 0, how != .unreachable {
             // This is not a failure yet: the next poll, which does not wait, shows whether the server is there.
-            if stream.network == ladder.network { ladder.waitCut(after: now - since, now: now) }
+            if stream.network == fallback.network { fallback.waitCut(after: now - since, now: now) }
             leave(stream, isCut: false)
             return beginSoon()
         }

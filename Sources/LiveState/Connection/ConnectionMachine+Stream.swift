@@ -42,14 +42,14 @@ struct OpenStream: Sendable {
 extension ConnectionMachine {
     /// When better transports are tried again instead of this one.
     func trialAt(_ stream: OpenStream) -> Milliseconds? {
-        isOnline && stream.network == ladder.network && stream.way == ladder.way ? ladder.trialAt : nil
+        isOnline && stream.network == fallback.network && stream.way == fallback.way ? fallback.trialAt : nil
     }
 
     mutating func open(_ id: Int) {
-        ladder.opened(now: now, &jitter)
+        fallback.opened(now: now, &jitter)
         (downSince, attempt, notBefore) = (nil, 0, nil)
         phase = .open(
-            OpenStream(id: id, way: ladder.way, network: ladder.network, openedAt: now, aliveAt: now))
+            OpenStream(id: id, way: fallback.way, network: fallback.network, openedAt: now, aliveAt: now))
     }
 
     mutating func receiveSign(_ id: Int) {
@@ -63,23 +63,23 @@ extension ConnectionMachine {
 
     mutating func receivePoll(_ id: Int, _ more: Bool) {
         if isOpening(id) {
-            guard !ladder.way.isStream else { return }
-            guard ladder.way == .polling else {
+            guard !fallback.way.isStream else { return }
+            guard fallback.way == .polling else {
                 open(id)
                 return nextPoll(more)
             }
             if more { return pollAgain(id) }
-            ladder.opened(now: now, &jitter)
+            fallback.opened(now: now, &jitter)
             retry.reset()
             (downSince, attempt, notBefore, refusal) = (nil, 0, nil, .none)
             let interval = settings.pollInterval
             let next = now + jitter.milliseconds(interval * 9 / 10, interval * 11 / 10)
             // Better transports are tried again when that is due, not with the next poll.
-            phase = .waiting(until: min(next, ladder.trialAt ?? next), why: .poll)
+            phase = .waiting(until: min(next, fallback.trialAt ?? next), why: .poll)
             return
         }
         guard let stream = stream(id), case .underWay(_, let wait, _) = stream.poll else { return }
-        if wait > 0 { ladder.waitAnswered() }
+        if wait > 0 { fallback.waitAnswered() }
         nextPoll(more)
     }
 
@@ -95,7 +95,7 @@ extension ConnectionMachine {
             stream.poll = .due(at: since + Self.pollPause)
             phase = .open(stream)
         } else {
-            sendPoll(wait: more ? 0 : ladder.wait)
+            sendPoll(wait: more ? 0 : fallback.wait)
         }
     }
 
@@ -171,7 +171,7 @@ extension ConnectionMachine {
             return begin()
         }
         switch stream.poll {
-        case .due(let at): if at <= now { sendPoll(wait: ladder.wait) }
+        case .due(let at): if at <= now { sendPoll(wait: fallback.wait) }
         case .underWay(_, _, let until): if until <= now { return giveUp(stream.id) }
         case nil: if stream.aliveAt + settings.silenceLimit <= now { return giveUp(stream.id) }
         }

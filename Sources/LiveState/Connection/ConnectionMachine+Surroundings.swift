@@ -54,11 +54,11 @@ extension ConnectionMachine {
     }
 
     mutating func changePath(_ isSatisfied: Bool, _ network: String) {
-        let isOther = network != ladder.network && isSatisfied
+        let isOther = network != fallback.network && isSatisfied
         let isBack = isSatisfied && !isOnline
         isOnline = isSatisfied
         if isOther {
-            ladder.enter(network)
+            fallback.enter(network)
             retry.reset()
         }
         switch phase {

@@ -35,7 +35,7 @@ public struct ConnectionMachine: StateMachine {
 
     let settings: Settings
     var phase = Phase.idle
-    var ladder: WayLadder
+    var fallback: TransportFallback
     /// The records of known transports that the owner keeps.
     private var remembered: [KnownWay]
     var retry: Retry
@@ -66,8 +66,8 @@ public struct ConnectionMachine: StateMachine {
         var settings = settings
         settings.pollInterval = settings.pollInterval.limited(least: 1_000)
         self.settings = settings
-        ladder = WayLadder(ways: settings.ways, longestWait: settings.longPollWait, known: settings.known)
-        remembered = ladder.known
+        fallback = TransportFallback(ways: settings.ways, longestWait: settings.longPollWait, known: settings.known)
+        remembered = fallback.known
         retry = Retry(seed: settings.seed)
         jitter = Jitter(seed: settings.seed &+ 1)
     }
@@ -83,7 +83,7 @@ public struct ConnectionMachine: StateMachine {
             case .unauthorized: .unauthorized
             case .ended(let error): .ended(error: error)
             }
-        guard case .open(let stream) = phase else { return View(state: state, way: ladder.way, isTested: false) }
+        guard case .open(let stream) = phase else { return View(state: state, way: fallback.way, isTested: false) }
         return View(state: state, way: stream.way, isTested: stream.testUntil != nil)
     }
 
@@ -110,7 +110,7 @@ public struct ConnectionMachine: StateMachine {
         case .path(let isSatisfied, let network): changePath(isSatisfied, network ?? "")
         case .token(let request, let isSame): receiveToken(request, isSame)
         case .tokenFailed(let request, let isUnauthorized): failToken(request, isUnauthorized)
-        case .opened(let id): if isOpening(id), ladder.way.isStream { open(id) }
+        case .opened(let id): if isOpening(id), fallback.way.isStream { open(id) }
         case .alive(let id): receiveSign(id)
         case .polled(let id, let more): receivePoll(id, more)
         case .expiring(let id): renew(id)
@@ -119,8 +119,8 @@ public struct ConnectionMachine: StateMachine {
         case .lost(let id, let how): lose(id, how)
         case .wake: wake()
         }
-        if ladder.known != remembered {
-            remembered = ladder.known
+        if fallback.known != remembered {
+            remembered = fallback.known
             effects.append(.remember(known: remembered))
         }
         defer { effects = [] }
@@ -136,7 +136,7 @@ public struct ConnectionMachine: StateMachine {
         guard isOnline || isDue else { return waitOffline() }
         attempt += 1
         lastAttemptAt = now
-        ladder.begin(now: now)
+        fallback.begin(now: now)
         lastRequest += 1
         phase = .fetching(request: lastRequest, until: now + Self.tokenLimit)
         effects.append(.fetchToken(request: lastRequest, fresh: isTokenRefused))
@@ -187,10 +187,10 @@ public struct ConnectionMachine: StateMachine {
         }
         isTokenRefused = false
         lastID += 1
-        let limit = ladder.isTrial ? settings.trialLimit : settings.openLimit
+        let limit = fallback.isTrial ? settings.trialLimit : settings.openLimit
         phase = .opening(id: lastID, until: now + limit)
-        switch ladder.way {
-        case .webSocket, .eventStream: effects.append(.open(id: lastID, way: ladder.way))
+        switch fallback.way {
+        case .webSocket, .eventStream: effects.append(.open(id: lastID, way: fallback.way))
         case .longPoll, .polling: effects.append(.poll(id: lastID, wait: 0))
         }
     }

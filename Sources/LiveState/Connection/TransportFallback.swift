@@ -8,7 +8,7 @@
 /// fail then does the guess become knowledge.
 ///
 /// A trial begins at the best transport. Any failure in it falls back at once, because the network is known to work.
-struct WayLadder: Sendable {
+struct TransportFallback: Sendable {
     /// Better transports are tried again after this time.
     static let trialPause: Milliseconds = 3_600_000
     /// The same after a guess: between half of this and all of it, so that clients that guessed together do not return together.
