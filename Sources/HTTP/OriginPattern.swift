@@ -45,7 +45,7 @@ package struct OriginPattern: Hashable, Sendable {
             return
         }
         let base = host.dropFirst(2)
-        guard Host.areLabels(base), !Host.looksLikeIPv4(base) else { throw .wildcard }
+        guard Host.areLabels(base), !Host.resemblesIPv4(base) else { throw .wildcard }
         wildcard = Wildcard(start: Array(bytes[..<host.startIndex]), end: Array(bytes[(host.startIndex + 1)...]))
     }
 
@@ -98,7 +98,7 @@ extension OriginFault: CustomStringConvertible {
 private enum Host {
     static func isCanonical(_ host: ArraySlice<UInt8>) -> Bool {
         if host.first == ASCII.openBracket { return isIPv6(host) }
-        return areLabels(host) && (!looksLikeIPv4(host) || isIPv4(host))
+        return areLabels(host) && (!resemblesIPv4(host) || isIPv4(host))
     }
 
     /// One label or more. Names in other alphabets are sent in their ASCII form (`xn--…`).
@@ -110,7 +110,7 @@ private enum Host {
     }
 
     /// Whether the last label is a number. In that case a browser reads the whole host as an IPv4 address.
-    static func looksLikeIPv4(_ host: ArraySlice<UInt8>) -> Bool {
+    static func resemblesIPv4(_ host: ArraySlice<UInt8>) -> Bool {
         host.split(separator: 0x2E).last?.allSatisfy(\.isDigit) ?? false
     }
 

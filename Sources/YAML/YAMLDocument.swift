@@ -98,8 +98,8 @@ struct YAMLLines {
         guard let last = open.last, !open.contains(where: { $0.column == column }),
             column < last.column || last.hasValue
         else { return nil }
-        let places = open.map { "\($0.name) in column \($0.column)" }.joined(separator: ", ")
-        return "the line begins in column \(column), and the keys above it are \(places)"
+        let columns = open.map { "\($0.name) in column \($0.column)" }.joined(separator: ", ")
+        return "the line begins in column \(column), and the keys above it are \(columns)"
     }
 
     /// The column from 1, after the dashes of a list; nil for a line without content.

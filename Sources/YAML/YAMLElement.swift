@@ -51,11 +51,11 @@ extension YAMLElement {
         case "", "~", "null", "Null", "NULL": return .null
         case "true", "True", "TRUE", "false", "False", "FALSE": return .boolean
         case ".inf", ".Inf", ".INF", "+.inf", "-.inf", ".nan", ".NaN", ".NAN": return .number
-        default: return looksLikeNumber(Array(text.utf8)) ? .number : .text
+        default: return resemblesNumber(Array(text.utf8)) ? .number : .text
         }
     }
 
-    private static func looksLikeNumber(_ bytes: [UInt8]) -> Bool {
+    private static func resemblesNumber(_ bytes: [UInt8]) -> Bool {
         func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
         if bytes.starts(with: [0x30, UInt8(ascii: "x")]) || bytes.starts(with: [0x30, UInt8(ascii: "o")]) {
             let digits = bytes.dropFirst(2)

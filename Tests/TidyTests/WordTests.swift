@@ -31,13 +31,18 @@ struct WordTests {
     static let dialect: [String: String] = [
         "scout": "probe", "glance": "probe", "look": "refresh, check or probe", "sight": "refresh", "hush": "stalled",
         "pulse": "heartbeat", "anew": "recreated or again", "grown": "added", "tell": "report, notify or deliver",
-        "told": "reported", "hear": "receive", "heard": "received", "judge": "check or decide",
+        "told": "reported", "tells": "reports", "hear": "receive", "heard": "received", "judge": "check or decide",
+        "judging": "token lookup", "judged": "checked", "desk": "requests or lookup", "farewell": "close notice",
+        "reckon": "count or compute", "mend": "repair", "ladder": "fallback", "whoever": "caller",
+        "everybody": "all clients", "says": "reports", "said": "named", "stands": "is", "stood": "was",
+        "places": "quota", "looks": "checks",
     ]
     /// Targets whose names are free of them.
     static let plainTargets: Set<String> = [
         "HTTP", "TLS", "Options", "Tokens", "YAML", "GatewaySettings", "LiveClient", "livegate", "livecat",
         "WebSocket", "Transport", "Logging", "Reactor", "LiveUpdates", "Gateway", "livebench", "Kafka", "KafkaLogs",
-        "Balancer",
+        "Balancer", "Archive", "PostgreSQL", "SQLite", "LiveState", "LiveClientReactor", "LiveClientURLSession",
+        "liveboard", "Terminal", "Fetching", "CloseCodes", "Locks",
     ]
 
     @Test func `no name has a word of the dialect`() {

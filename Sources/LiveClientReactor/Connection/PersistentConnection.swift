@@ -189,7 +189,7 @@ extension PersistentConnection: ConnectionOwner {
     package func connectionDrained() { owner?.connectionDrained() }
 
     package func connectionEnded(_ ending: ConnectionEnding) {
-        let stood = openedAt.map { loop.now - $0 }
+        let lasted = openedAt.map { loop.now - $0 }
         openedAt = nil
         if isClosing { return finish(ending) }
         if case .closed(.tokenExpired, _) = ending { expiredCredentials = credentials }
@@ -210,7 +210,7 @@ extension PersistentConnection: ConnectionOwner {
         // The next attempt goes to the server that the user configured.
         path = RedirectPath(settings.url)
         guard reconnects || asksAgain && ending.isPostponement,
-            case .wait(let milliseconds) = policy.verdict(on: ending, openMilliseconds: stood)
+            case .wait(let milliseconds) = policy.verdict(on: ending, openMilliseconds: lasted)
         else { return finish(ending) }
         prepare(afterMilliseconds: milliseconds)
         owner?.connectionEnded(ending, retryMilliseconds: milliseconds)
