@@ -47,10 +47,10 @@ extension LogTracker {
         guard let partition = self[name] else { return false }
         let isPassedOver = partition.passedOver?.contains(offset) ?? false
         if isPassedOver || offset >= partition.handedOver {
-            let first = isPassedOver ? partition.passedOver?.lowerBound : partition.handedOver
+            let first = (isPassedOver ? partition.passedOver?.lowerBound : nil) ?? partition.handedOver
             recordsBelow.unread += 1
             lose(name, .passedOver, readingAt: offset, now)
-            self[name]?.passedOver = (first ?? offset)..<offset
+            self[name]?.passedOver = first..<offset
             return true
         }
         recordsBelow.repeated += 1

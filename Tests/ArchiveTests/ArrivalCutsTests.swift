@@ -136,5 +136,8 @@ struct ArrivalCutsTests {
         #expect(cuts.cuts.map(\.next) == [7])
         for number in 0..<Int64(ArrivalCuts.maximum) { cuts.add(next: 10 + number, moment: 100) }
         #expect(cuts.cuts.count == ArrivalCuts.maximum && cuts.cuts.first?.next == 10)
+        // Beyond the limit the oldest goes.
+        cuts.add(next: 5_000, moment: 100)
+        #expect(cuts.cuts.count == ArrivalCuts.maximum && cuts.cuts.first?.next == 11)
     }
 }

@@ -131,7 +131,7 @@ MARKS = [
     refused("a mark of 4 KiB and a byte", sized(4097)),
     Row("a mark of 4 KiB in chunks", "204", "RFC 9112 §7.1", chunked(sized(4096))),
     Row("a mark of 4 KiB and a byte in chunks", BAD, "RFC 9112 §7.1", chunked(sized(4097))),
-    Row("a chunk that is larger than it says", BAD, "RFC 9112 §7.1",
+    Row("a chunk larger than its size", BAD, "RFC 9112 §7.1",
         post(b"1\r\n%b\r\n0\r\n\r\n" % mark(), length=b"Transfer-Encoding: chunked")),
     refused("a mark without a type", mark(), "RFC 9110 §8.3", kind=b""),
     refused("a mark as text", mark(), "RFC 9110 §8.3", kind=b"Content-Type: text/plain"),

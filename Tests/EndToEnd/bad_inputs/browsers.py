@@ -20,7 +20,7 @@ ORIGINS = [
     origin("a listed page", "200", b"https://app.example.com"),
     origin("a page below a listed name", "200", b"https://a.b.example.org"),
     origin("another page", STOP, b"https://evil.example"),
-    origin("null, as of a file or a frame without a place", STOP, b"null", "RFC 6454 §7.1"),
+    origin("null, as of a file or a sandboxed frame", STOP, b"null", "RFC 6454 §7.1"),
     origin("an empty origin", STOP, b""),
     origin("a listed page in capital letters", STOP, b"https://APP.example.com", "RFC 6454 §6.1"),
     origin("a listed page without TLS", STOP, b"http://app.example.com", "RFC 6454 §4"),

@@ -117,7 +117,7 @@ COMPRESSION = [
     deflated("an honest compressed message", "101", "RFC 7692 §6", compressed(squeezed(b"hello"))),
     row("a compressed message that was not agreed on", BROKEN, "RFC 7692 §6", compressed(squeezed(b"hello"))),
     deflated("a compressed ping", BROKEN, "RFC 7692 §6.1", compressed(b"", PING)),
-    deflated("a continuation that says it is compressed", BROKEN, "RFC 7692 §6.1",
+    deflated("a continuation with the bit of compression", BROKEN, "RFC 7692 §6.1",
              compressed(squeezed(b"hello"), final=False), compressed(b"", MORE)),
     deflated("4 MiB in 4 KiB", LARGE, "GHSA-qrvq-68c2-7grw, CVE-2026-1526", compressed(BOMB[:4000])),
     deflated("4 MiB in fragments", LARGE, "GHSA-qrvq-68c2-7grw",

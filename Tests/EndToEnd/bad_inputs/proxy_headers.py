@@ -71,5 +71,5 @@ ROWS = [
     Row("a TLV that is longer than the header", "101", V2, version2(block=ADDRESSES + b"\x04\xff\xffa")),
     Row("a TLV with a name that claims an identity", "101", V2, version2(block=ADDRESSES + extra(9, kind=2))),
     Row("LOCAL with an unknown family", "101", V2, version2(command=0x20, family=0xFF, block=b"rubbish")),
-    Row("a header without the wish to say who", "101", V2, version2(family=0x00, block=b"")),
+    Row("a header that names no address on purpose", "101", V2, version2(family=0x00, block=b"")),
 ]

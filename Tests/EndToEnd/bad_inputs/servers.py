@@ -128,7 +128,7 @@ ANSWERS = [
     said("no word of active", LATER, ACTIVE, active(active=...)),
     said("active twice", LATER, "RFC 8259 §4", json.dumps(active())[:-1] + ', "active": false}'),
     said("active in a list", LATER, ACTIVE, [active()]),
-    said("a page that says so", LATER, ACTIVE, "<html>active</html>"),
+    said("a page that reports it", LATER, ACTIVE, "<html>active</html>"),
     said("no body", LATER, ACTIVE, ""),
     said("the body cut", LATER, ACTIVE, json.dumps(active())[:-1]),
     said("rubbish behind the answer", LATER, "RFC 8259 §2", json.dumps(active()) + "x"),

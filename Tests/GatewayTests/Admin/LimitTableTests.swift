@@ -32,7 +32,7 @@ struct LimitTableTests {
     static let gateway: [Row] = [
         ("records a wake", [Consumer.maximumBatch]),
         ("events that a loop may owe", [LoopBacklog.maximumEvents]),
-        ("bytes handed to a socket that has taken none", []),
+        ("bytes handed to a socket that has accepted none", []),
         ("how long a stream may be behind", [code(.tooSlow)]),
         (
             "slices kept for those who are behind",
@@ -59,7 +59,7 @@ struct LimitTableTests {
         ("events that a filter leaves out", [2]),
         ("time without a cursor", [5]),
         ("what is read ahead of the answer", [EarlyBytes.maximumBytes >> 10]),
-        ("how long that answer may take to leave", []),
+        ("the time limit for sending that answer", []),
         ("entities that a client names", [EntityFilter.maximumNames]),
         ("an answer of `/sync/v1`", []),
         ("a request", [requests.maximumLineBytes >> 10]),
@@ -122,7 +122,7 @@ struct LimitTableTests {
                 seconds(ByteStream<AdminConnection>.lingerLimitMilliseconds),
             ]
         ),
-        ("taking an answer", [seconds(AdminConnection.takingMilliseconds)]),
+        ("reading an answer", [seconds(AdminConnection.takingMilliseconds)]),
         ("asking a loop", [seconds(Administration.questionMilliseconds)]),
     ]
 
@@ -162,7 +162,7 @@ struct LimitTableTests {
     }
 
     @Test(arguments: [
-        ("Revocation.md", "with 69 if that took more than \(seconds(ControlWriter.timeoutMilliseconds)) s"),
+        ("Revocation.md", "with 69 if that lasted more than \(seconds(ControlWriter.timeoutMilliseconds)) s"),
         ("Archive.md", "are refused within \(seconds(answers.answerMilliseconds)) s"),
     ])
     func `a time that an article promises is the one of the code`(_ page: String, _ promise: String) throws {

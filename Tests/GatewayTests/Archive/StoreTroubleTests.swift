@@ -91,5 +91,7 @@ struct BehindTurnsTests {
         // What was said once does not count for ever.
         let old = [isLost(20_000), isLost(80_001), isLost(81_001)]
         #expect(old == [false, false, true])
+        let atTheLimit = [isLost(100_000), isLost(160_000)]
+        #expect(atTheLimit == [false, true])
     }
 }
