@@ -24,8 +24,8 @@ struct ReadmeTests {
         #expect(lines <= 150, "README has \(lines) lines: what is only for some belongs into an article")
     }
 
-    @Test func `the way of an event is a list of at most ten files, in its order`() {
-        let way = Self.list(after: "the way of an event", in: SourceTree.readme)
+    @Test func `the path of an event is a list of at most ten files, in its order`() {
+        let way = Self.list(after: "the path of an event", in: SourceTree.readme)
         #expect(way.count >= 6 && way.count <= Self.longestWay, "\(way.count) files")
         #expect(way.map(\.number) == Array(1...max(1, way.count)))
         let files = way.map { entry in SourceTree.swiftFiles.first { $0.path == entry.path } }
