@@ -4,11 +4,11 @@ import Locks
 final class LiveHandle: Sendable {
     /// Holds the session once it exists. Only the loop writes and reads it.
     private final class Slot: Sendable {
-        let session = Lock<Confined<LiveSession>?>(nil)
+        let session = Lock<Confined<ClientSession>?>(nil)
     }
 
     let states = StateBroadcast()
-    let parts: LiveSession.Parts
+    let parts: ClientSession.Parts
     private let loop: any ClientLoop
     private let maximumUpdates: Int
     private let lastReader = Lock(0)
@@ -19,7 +19,7 @@ final class LiveHandle: Sendable {
     ) throws(LiveClientError) {
         let request = try configuration.request()
         let trust = TransportTrust(isSecure: request.url.isSecure, authorities: configuration.certificateAuthorities)
-        parts = LiveSession.Parts(
+        parts = ClientSession.Parts(
             request: request, machine: configuration.machine(),
             network: try configuration.transport.begin(trust), cursor: configuration.cursor,
             keepsWays: configuration.keepsWays,
@@ -28,7 +28,7 @@ final class LiveHandle: Sendable {
         loop = parts.network.loop
         let (parts, states, loop, slot) = (parts, states, loop, slot)
         loop.execute {
-            let session = LiveSession(parts, states: states)
+            let session = ClientSession(parts, states: states)
             slot.session.withLock { $0 = Confined(session, loop: loop) }
         }
     }
@@ -39,7 +39,7 @@ final class LiveHandle: Sendable {
     }
 
     /// Runs work with the session, on its loop, after what was asked for before.
-    func perform(_ work: @escaping @Sendable (LiveSession) -> Void) {
+    func perform(_ work: @escaping @Sendable (ClientSession) -> Void) {
         let slot = slot
         loop.execute {
             if let session = slot.session.withLock({ $0 })?.value { work(session) }

@@ -32,7 +32,7 @@ struct LiveReaders {
 }
 
 /// The part of the session between the stream and its readers.
-extension LiveSession {
+extension ClientSession {
     /// How long a busy reader may pause the stream where there are other readers.
     private static let busyMilliseconds: UInt64 = 5_000
 

@@ -1,4 +1,4 @@
-# Tests: ConnectionMachine+Stream.swift, TransportFallback.swift, LiveSession.swift, LiveTransport.swift
+# Tests: ConnectionMachine+Stream.swift, TransportFallback.swift, ClientSession.swift, LiveTransport.swift
 """The SDK behind proxies that let less than a WebSocket through: nothing is lost and nothing doubled by a change of way."""
 
 import itertools

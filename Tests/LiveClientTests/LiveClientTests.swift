@@ -1,5 +1,5 @@
-// Tests: LiveClientConfiguration.swift, LiveClientError.swift, LiveHandle.swift, LiveReaders.swift, LiveSession.swift, ClientLoop.swift,
-//   LiveSession+Channel.swift, LiveTransport.swift, LiveUpdate.swift, PersistentConnection.swift, StateBroadcast.swift,
+// Tests: LiveClientConfiguration.swift, LiveClientError.swift, LiveHandle.swift, LiveReaders.swift, ClientSession.swift, ClientLoop.swift,
+//   ClientSession+Channel.swift, LiveTransport.swift, LiveUpdate.swift, PersistentConnection.swift, StateBroadcast.swift,
 //   LiveTokens.swift, UpdateBuffer.swift
 
 import HTTP

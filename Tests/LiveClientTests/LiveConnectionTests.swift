@@ -1,4 +1,4 @@
-// Tests: ConnectionMachine+Endings.swift, LiveClient.swift, LiveReaders.swift, LiveSession+Channel.swift, ReactorTransport.swift,
+// Tests: ConnectionMachine+Endings.swift, LiveClient.swift, LiveReaders.swift, ClientSession+Channel.swift, ReactorTransport.swift,
 //   StateBroadcast.swift, LiveTokens.swift
 
 import HTTP

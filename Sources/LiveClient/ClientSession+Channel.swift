@@ -3,7 +3,7 @@ import HTTP
 import LiveState
 
 /// Handles what arrives from the network.
-extension LiveSession {
+extension ClientSession {
     /// The pause between two signs of life that are reported to the machine, which waits 35 s for one.
     private static let signPause: Milliseconds = 1_000
 

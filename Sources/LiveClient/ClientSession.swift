@@ -1,7 +1,7 @@
 import LiveState
 
 /// A client on its loop. It carries out what ``ConnectionMachine`` decides, and turns what arrives into updates for its readers.
-final class LiveSession {
+final class ClientSession {
     /// The parts that a session is made of.
     struct Parts: Sendable {
         /// The base of the request for each stream and document.
@@ -248,4 +248,4 @@ final class LiveSession {
     }
 }
 
-@available(*, unavailable) extension LiveSession: Sendable {}
+@available(*, unavailable) extension ClientSession: Sendable {}
