@@ -97,6 +97,7 @@ let package = Package(
         .executable(name: "liveboard", targets: ["liveboard"]),
         .executable(name: "livebench", targets: ["livebench"]),
         .library(name: "LiveClient", targets: ["LiveClient"]),
+        .library(name: "LiveCollections", targets: ["LiveCollections"]),
         .library(name: "LiveClientURLSession", targets: ["LiveClientURLSession"]),
         .library(name: "LiveClientReactor", targets: ["LiveClientReactor"]),
     ],
@@ -166,6 +167,8 @@ let package = Package(
         core("LiveState", settings: strict + optimized),
         core(
             "LiveClient", "LiveState", "SQLite", "CloseCodes", "HTTP", "Locks"),
+        // Live lists on it: their rows are JSON, by Foundation.
+        core("LiveCollections", "LiveClient", "Locks"),
         // Its transport where URLSession is.
         core("LiveClientURLSession", "LiveClient", "LiveState", "CloseCodes", "HTTP", "Locks"),
         // Its transport on Linux, and what livecat stands on.
@@ -252,7 +255,8 @@ let package = Package(
             name: "LiveStateTests", dependencies: ["LiveState", "TestHarness"],
             swiftSettings: strict + optimized),
         tests(
-            "LiveClientTests", "LiveClient", "LiveClientReactor", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS",
+            "LiveClientTests", "LiveClient", "LiveClientReactor", "LiveCollections", "LiveUpdates", "HTTP", "WebSocket",
+            "Reactor", "TLS",
             "Transport",
             "TestHarness"),
         tests(

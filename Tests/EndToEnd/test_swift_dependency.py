@@ -9,7 +9,7 @@ import pytest
 
 from programs import PATIENCE, ROOT
 
-PRODUCTS = {"app": ["LiveClient", "LiveClientReactor"], "phone": ["LiveClient", "LiveClientURLSession"]}
+PRODUCTS = {"app": ["LiveClient", "LiveClientReactor"], "phone": ["LiveClient", "LiveCollections", "LiveClientURLSession"]}
 BUILD = 1800 * PATIENCE
 MANIFEST = """// swift-tools-version: 6.2
 import PackageDescription

@@ -5,8 +5,8 @@ import Testing
 struct PlatformTests {
     /// Of the product `LiveClient`.
     static let core: Set<String> = ["LiveClient", "LiveState", "HTTP", "CloseCodes", "SQLite", "Locks"]
-    /// Of the product `LiveClientURLSession`.
-    static let targets = core.union(["LiveClientURLSession"])
+    /// Of the products `LiveClientURLSession` and `LiveCollections`.
+    static let targets = core.union(["LiveClientURLSession", "LiveCollections"])
     /// The C targets among them, and what they include.
     static let headers: [String: Set<String>] = ["CSQLite": ["sqlite3.h"]]
 
@@ -16,8 +16,8 @@ struct PlatformTests {
         /// Modules that are there, of those that are not there everywhere.
         var modules: Set<String> {
             switch self {
-            case .apple: ["Darwin", "Dispatch", "Foundation"]
-            case .linux: ["Glibc", "Dispatch", "Foundation", "FoundationNetworking"]
+            case .apple: ["Darwin", "Dispatch", "Foundation", "Observation"]
+            case .linux: ["Glibc", "Dispatch", "Foundation", "FoundationNetworking", "Observation"]
             }
         }
     }
