@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// An article of the client library, as its readers see it.
 struct Article {
@@ -40,5 +41,18 @@ struct Article {
 
     static func lines(_ file: URL) throws -> [Substring] {
         try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    /// A file has these blocks and nothing else: each behind an empty line, behind the comment of its first line.
+    static func expect(_ blocks: [Block], areCompiledIn name: String) throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: name)
+        var compiled = try lines(file).dropFirst()
+        for block in blocks {
+            let expected = [""] + block.code
+            let found = Array(compiled.prefix(expected.count))
+            #expect(found == expected, "the block at line \(block.line) of the article is another one in \(name)")
+            compiled = compiled.dropFirst(expected.count)
+        }
+        #expect(compiled == [""], "\(name) has code that is not in the article")
     }
 }

@@ -1,5 +1,5 @@
-// The Swift code of the articles in LiveClient.docc but Tutorial.md, each block between two comments with its article's name and
-// its number there, among what an app would have around it. ArticleTests.swift compares and runs it.
+// The Swift code of the articles in LiveClient.docc but Tutorial.md and Collections.md, each block between two comments with its
+// article's name and its number there, among what an app would have around it. ArticleTests.swift compares and runs it.
 // swift-format-ignore-file
 
 import Foundation

@@ -38,7 +38,10 @@ actor ModelServer: LiveFeed {
     /// How often the connection was to be tested.
     nonisolated let tests = Mutex(0)
 
-    init(changes: [Int: Change] = [:]) { self.changes = changes }
+    /// Of all things.
+    private let entity: String
+
+    init(changes: [Int: Change] = [:], entity: String = "incident") { (self.changes, self.entity) = (changes, entity) }
 
     private var cursor: LiveCursor { LiveCursor("\(epoch)/\(log.count)") }
 
@@ -83,7 +86,7 @@ actor ModelServer: LiveFeed {
     private func add(_ id: String, _ type: String) {
         let position = log.count + 1
         log.append(
-            LiveEvent(entity: "incident", id: id, type: type, cursor: cursor(position), ts: Milliseconds(position)))
+            LiveEvent(entity: entity, id: id, type: type, cursor: cursor(position), ts: Milliseconds(position)))
         for number in readers.keys { deliver(number) }
     }
 

@@ -10,16 +10,7 @@ import Testing
     @Test func `the article has the code that is compiled, block by block and nothing else`() throws {
         let blocks = try Article("Tutorial.md").blocks
         #expect(blocks.count == 8)
-        // Behind the comment of the file's first line each block stands behind an empty line.
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Tutorial.swift")
-        var compiled = try Article.lines(file).dropFirst()
-        for block in blocks {
-            let expected = [""] + block.code
-            let found = Array(compiled.prefix(expected.count))
-            #expect(found == expected, "the block at Tutorial.md:\(block.line) is another one in Tutorial.swift")
-            compiled = compiled.dropFirst(expected.count)
-        }
-        #expect(compiled == [""], "Tutorial.swift has code that is not in Tutorial.md")
+        try Article.expect(blocks, areCompiledIn: "Tutorial.swift")
     }
 
     // MARK: - What it does
