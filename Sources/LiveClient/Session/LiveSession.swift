@@ -12,7 +12,7 @@ import Locks
 /// go to each part, in the order of the calls.
 public final class LiveSession: Sendable {
     /// What is to be done, in order.
-    private enum Word: Equatable {
+    private enum Change: Equatable {
         case start(Int)
         case foreground(Bool)
         case path(isSatisfied: Bool)
@@ -30,7 +30,7 @@ public final class LiveSession: Sendable {
     private struct State {
         var parts: [Int: SessionPart] = [:]
         var lastPart = 0
-        var words: [Word] = []
+        var changes: [Change] = []
         var hasRun = false
         var isEnding = false
         var isSigningOut = false
@@ -43,9 +43,9 @@ public final class LiveSession: Sendable {
     /// Where machines get their events from; nil: from the client.
     private let feed: (any LiveFeed)?
     private let state = Lock(State())
-    /// Has an element when there are words.
-    private let bell: AsyncStream<Void>
-    private let ring: AsyncStream<Void>.Continuation
+    /// Has an element when there are changes.
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
     private let end = Telling()
 
     /// A session of this client and this store, which are closed with it. The store may have tables of the app's.
@@ -55,7 +55,7 @@ public final class LiveSession: Sendable {
 
     package init(client: LiveClient, store: SQLiteStore, feed: (any LiveFeed)?) {
         (self.client, self.store, self.feed) = (client, store, feed)
-        (bell, ring) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Makes a client, and opens the account's file, in which there are no tables but the SDK's.
@@ -116,7 +116,7 @@ public final class LiveSession: Sendable {
             state.parts[state.lastPart] = part
             return state.lastPart
         }
-        if let number { say(.start(number)) }
+        if let number { enqueue(.start(number)) }
         return number
     }
 
@@ -143,8 +143,8 @@ public final class LiveSession: Sendable {
         }
         guard mayRun else { return }
         var surroundings = Surroundings()
-        for await _ in bell {
-            while !Task.isCancelled, let word = nextWord() { await handle(word, &surroundings) }
+        for await _ in wakes {
+            while !Task.isCancelled, let change = nextChange() { await handle(change, &surroundings) }
         }
         // Not in this task: it may be cancelled, and what is closed has to be waited for.
         await Task { await self.shutDown() }.value
@@ -153,13 +153,13 @@ public final class LiveSession: Sendable {
     /// The app is in the foreground again.
     public func enterForeground() {
         client.enterForeground()
-        say(.foreground(true))
+        enqueue(.foreground(true))
     }
 
     /// The app is in the background: the connection is closed, and pending actions are sent.
     public func enterBackground() {
         client.enterBackground()
-        say(.foreground(false))
+        enqueue(.foreground(false))
     }
 
     /// The path to the network has changed; from `NWPathMonitor` or its like.
@@ -169,11 +169,11 @@ public final class LiveSession: Sendable {
     ///   - network: as of ``LiveClient/pathChanged(isSatisfied:network:)``.
     public func pathChanged(isSatisfied: Bool, network: String? = nil) {
         client.pathChanged(isSatisfied: isSatisfied, network: network)
-        say(.path(isSatisfied: isSatisfied))
+        enqueue(.path(isSatisfied: isSatisfied))
     }
 
     /// Somebody has signed in again, or the app knows that its token is of no use any more.
-    public func tokenChanged(isValid: Bool) { say(.token(isValid: isValid)) }
+    public func tokenChanged(isValid: Bool) { enqueue(.token(isValid: isValid)) }
 
     /// Closes everything, in this order: collections and machines, screens, actions, client, store. What is stored stays.
     public func close() async { await finish() }
@@ -189,18 +189,18 @@ public final class LiveSession: Sendable {
         return try await store.signOut(keep: keep)
     }
 
-    // MARK: One word after another
+    // MARK: One change after another
 
-    private func say(_ word: Word) {
+    private func enqueue(_ change: Change) {
         state.withLock { state in
-            state.words.removeAll { $0.isReplaced(by: word) }
-            state.words.append(word)
+            state.changes.removeAll { $0.isReplaced(by: change) }
+            state.changes.append(change)
         }
-        ring.yield()
+        wake.yield()
     }
 
-    private func nextWord() -> Word? {
-        state.withLock { $0.words.isEmpty ? nil : $0.words.removeFirst() }
+    private func nextChange() -> Change? {
+        state.withLock { $0.changes.isEmpty ? nil : $0.changes.removeFirst() }
     }
 
     /// The state that each part was given last.
@@ -210,8 +210,8 @@ public final class LiveSession: Sendable {
         var started: Set<Int> = []
     }
 
-    private func handle(_ word: Word, _ surroundings: inout Surroundings) async {
-        switch word {
+    private func handle(_ change: Change, _ surroundings: inout Surroundings) async {
+        switch change {
         case .start(let number):
             guard let part = state.withLock({ $0.parts[number] }) else { return }
             surroundings.started.insert(number)
@@ -240,7 +240,7 @@ public final class LiveSession: Sendable {
             defer { state.isEnding = true }
             return !state.isEnding && !state.hasRun
         }
-        ring.finish()
+        wake.finish()
         if isMine { await shutDown() }
         // Also where this task is cancelled.
         await Task { try? await end.wait() }.value
