@@ -29,6 +29,10 @@ let client = try LiveClient(LiveClientConfiguration(url: "wss://live.example/liv
 await client.close()
 print("closed")
 """
+# An app's target as Xcode 26 makes it.
+XCODE_SETTINGS = """, swiftSettings: [
+            .defaultIsolation(MainActor.self), .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            .enableUpcomingFeature("MemberImportVisibility")]"""
 # What the build of this repository says to the package manager, and another package's does not.
 OURS = {"LIVEGATE_TARGETS", "LIVEGATE_OPTIMIZED", "LIVEGATE_UNSAFE_FLAGS", "LIVEGATE_FUZZ"}
 WAYS = {
@@ -100,8 +104,12 @@ def test_a_package_that_depends_on_this_one_is_built(repository, scratch, tmp_pa
     targets = []
     for name, products in PRODUCTS.items():
         needs = ", ".join(f'.product(name: "{product}", package: "livegate")' for product in products)
-        targets.append(f'.executableTarget(name: "{name}", dependencies: [{needs}])')
+        settings = XCODE_SETTINGS if name == "phone" else ""
+        targets.append(f'.executableTarget(name: "{name}", dependencies: [{needs}]{settings})')
         (tmp_path / "Sources" / name).mkdir(parents=True)
+        if name == "phone":
+            # The code of an article, as a reader's app has it.
+            shutil.copy(ROOT / "Tests/LiveClientTests/Collections.swift", tmp_path / "Sources" / name)
         imports = "\n".join(f"import {product}" for product in products)
         (tmp_path / "Sources" / name / "main.swift").write_text(SOURCE.replace("IMPORTS", imports))
     manifest = MANIFEST.replace("DEPENDENCY", dependency).replace("TARGETS", ",\n        ".join(targets))

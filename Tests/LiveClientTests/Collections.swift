@@ -4,7 +4,7 @@ import Foundation
 import LiveClient
 import LiveCollections
 
-struct Ticket: Codable, Equatable, Identifiable, Sendable {
+nonisolated struct Ticket: Codable, Equatable, Identifiable, Sendable {
     var id: String
     var number: Int
     var title: String
@@ -12,7 +12,7 @@ struct Ticket: Codable, Equatable, Identifiable, Sendable {
 }
 
 /// The app's ordinary API. `send` is its HTTP client, with the access token; it throws when there is no answer.
-struct TicketAPI: Sendable {
+nonisolated struct TicketAPI: Sendable {
     var send: @Sendable (_ method: String, _ path: String) async throws -> (status: Int, body: Data)
 
     func ask<Value: Decodable>(_ method: String, _ path: String) async throws -> Value {
