@@ -119,3 +119,31 @@ test("only the API itself says that a thing is gone, or not ours", () => {
     const answer = new Response("{}", { headers: json })
     assert.equal(RequestError.check(answer), answer)
 })
+
+test("screens that show something before their machine takes over tell it so", async () => {
+    for (const show of [(screens, list) => list.show(place), screens => screens.details("details", A, () => {})]) {
+        const server = new Server(), clock = new Clock(), client = new ScriptedClient(server, clock)
+        server.change("A", "created")
+        client.open()
+        const api = {
+            reload: ({ id }) => new Promise(resolve => { api.answer = () => resolve({ value: { id } }) }),
+            page: () => new Promise(resolve => {
+                api.answer = () => resolve({ items: [{ id: "A", key: keyOf(A), value: { id: "A" } }], isLast: true })
+            }),
+        }
+        const machine = createMachine(client, {
+            area: "incident", entities: ["incident"], snapshot: async () => [],
+            screens: onReload => {
+                const screens = new Screens({ api, environment: clock, onReload })
+                show(screens, screens.list({ name: "all", entity: "incident", key: keyOf }))
+                return screens
+            },
+        })
+        // Longer than its patience.
+        await clock.pass(6_000)
+        assert.ok("connecting" in machine.freshness && "connecting" in machine.sign)
+        api.answer()
+        await clock.pass(1_000)
+        assert.deepEqual([machine.freshness, machine.sign], [{ connected: {} }, undefined])
+    }
+})

@@ -19,8 +19,6 @@ const endOfTime = Number.MAX_SAFE_INTEGER
 export class Screens {
     /** Called when a list is another one than before: what `toStore` gives is too. For the machine. */
     onChange = () => {}
-    /** Called when what the screens show has become as the server has it, or is not any more: `{isComplete, hasFailed, isLoading}`. */
-    onShown = () => {}
 
     #api
     #environment
@@ -39,6 +37,7 @@ export class Screens {
     #timer = null
     #hasOwnGate
     #shown = ""
+    #onShown = () => {}
     #isFingerHeld = false
     #isClosed = false
 
@@ -75,6 +74,16 @@ export class Screens {
 
     /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */
     get isUnauthorized() { return this.#token.isRefused }
+
+    /**
+     * Called when what the screens show has become as the server has it, or is not any more: `{isComplete, hasFailed, isLoading}`;
+     * and at once when it is set, for screens may show something before their machine takes over.
+     */
+    set onShown(listener) {
+        this.#onShown = listener
+        this.#shown = ""
+        this.#tellShown()
+    }
 
     /** Somebody has signed in, or there is another token: what waits for one is asked for at once. */
     tokenChanged() { this.#token.change() }
@@ -222,7 +231,7 @@ export class Screens {
         const isLoading = this.#queue.view.running.length > 0 || parts.some(part => part.isLoading), shown = { isComplete, hasFailed, isLoading }
         if (JSON.stringify(shown) === this.#shown) return
         this.#shown = JSON.stringify(shown)
-        this.onShown(shown)
+        this.#onShown(shown)
     }
 
     #carryOut(effect, found) {

@@ -233,9 +233,9 @@ export class Screens<Value = unknown> {
     put(thing: ScreenThing, value: Value, options?: { isWhole?: boolean }): void
     /** What waits to be tried again is tried now. */
     retryNow(): void
-    /** Called when what the screens show becomes as the server has it, or is that no more. For the machine. */
-    onShown: (shown: { isComplete: boolean, hasFailed: boolean, isLoading: boolean }) => void
-    /** There is a network again: unanswered requests of the old one, and everything that waits, are made now. */
+    /** Called when it is set, and when what the screens show has become as the server has it, or is not any more. For the machine. */
+    set onShown(listener: (shown: { isComplete: boolean, hasFailed: boolean, isLoading: boolean }) => void)
+    /** There is a network again: what the one before has not answered, and what waits, is asked for now. */
     networkIsBack(): void
     /** Fetches pass this gate, with these tokens, unless another gate was given. The machine calls it. */
     useGate(gate: LiveGate, tokens: unknown): void
