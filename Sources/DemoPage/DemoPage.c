@@ -38,6 +38,9 @@ static const unsigned char module_core_actionrows_js[] = {
 static const unsigned char module_core_actions_js[] = {
 #embed "../LiveClientJS/core/actions.js"
 };
+static const unsigned char module_core_bound_js[] = {
+#embed "../LiveClientJS/core/bound.js"
+};
 static const unsigned char module_core_connection_attempts_js[] = {
 #embed "../LiveClientJS/core/connection-attempts.js"
 };
@@ -209,6 +212,9 @@ static const unsigned char module_shell_screensapi_js[] = {
 static const unsigned char module_shell_screentoken_js[] = {
 #embed "../LiveClientJS/shell/screentoken.js"
 };
+static const unsigned char module_shell_snapshots_js[] = {
+#embed "../LiveClientJS/shell/snapshots.js"
+};
 static const unsigned char module_shell_storedlists_js[] = {
 #embed "../LiveClientJS/shell/storedlists.js"
 };
@@ -242,6 +248,7 @@ static const struct demo_file files[] = {
     FILE("/DemoPage/page/views.js", page_views_js),
     FILE("/LiveClientJS/core/actionrows.js", module_core_actionrows_js),
     FILE("/LiveClientJS/core/actions.js", module_core_actions_js),
+    FILE("/LiveClientJS/core/bound.js", module_core_bound_js),
     FILE("/LiveClientJS/core/connection-attempts.js", module_core_connection_attempts_js),
     FILE("/LiveClientJS/core/connection-stream.js", module_core_connection_stream_js),
     FILE("/LiveClientJS/core/connection.js", module_core_connection_js),
@@ -299,6 +306,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/screens.js", module_shell_screens_js),
     FILE("/LiveClientJS/shell/screensapi.js", module_shell_screensapi_js),
     FILE("/LiveClientJS/shell/screentoken.js", module_shell_screentoken_js),
+    FILE("/LiveClientJS/shell/snapshots.js", module_shell_snapshots_js),
     FILE("/LiveClientJS/shell/storedlists.js", module_shell_storedlists_js),
     FILE("/LiveClientJS/shell/tabs.js", module_shell_tabs_js),
     FILE("/LiveClientJS/shell/tokens.js", module_shell_tokens_js),

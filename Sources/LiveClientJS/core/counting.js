@@ -1,4 +1,5 @@
-// Counts by screen and day whether people trust what they see (RefreshCounts.swift, with the same words and rules).
+// Counts by screen and day whether people believe what they see (RefreshCounts.swift, whose words and rules these are).
+import { bindMethods } from "./bound.js"
 import { copyOf } from "./copy.js"
 
 /** The upper ends of the bins of `latency`, in ms, each without itself; the last bin has what is above. */
@@ -40,6 +41,7 @@ export class RefreshCounts {
     #days = []
 
     constructor(settings = {}) {
+        bindMethods(this)
         this.#settings = { maximumDays: 31, maximumScreens: 50, dayOffset: 0, ...settings }
     }
 

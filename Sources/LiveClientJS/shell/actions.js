@@ -1,5 +1,6 @@
-// Sends what users do to the server: at once or not at all (`perform`), or kept until it arrives (`set`).
-// SharedActionQueue decides; this carries it out. Tabs that share a store add their actions to it, and one of them sends.
+// What users do, brought to the server: at once or not at all (`perform`), or kept until it is there (`set`).
+// SharedActionQueue decides; this carries it out. Tabs that share a store hand in through it, and one of them sends.
+import { bindMethods } from "../core/bound.js"
 import { copyOf } from "../core/copy.js"
 import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
 import { ActionError, immediateError } from "./actionerror.js"
@@ -8,6 +9,7 @@ import { ActionTabs } from "./actiontabs.js"
 import { maximumTimer, ofStore, randomName, systemEnvironment, within } from "./environment.js"
 import { RequestError, callApp, isSignedOut } from "./failures.js"
 import { gateOf } from "./gate.js"
+import { Snapshot } from "./snapshots.js"
 import { renewToken } from "./tokens.js"
 
 /** After a store that would not take something it is read again so much later. */
@@ -23,8 +25,7 @@ export class LiveActions {
     #environment
     #queue = null
     /** What was pending when the store was last read or written, as the watchers know it. */
-    #pending = []
-    #pendingWatchers = new Set()
+    #snapshot = new Snapshot()
     /** Counts queues: what an earlier one has sent changes nothing in this one. */
     #generation = 0
     #last = Promise.resolve()
@@ -49,7 +50,9 @@ export class LiveActions {
     #isReachable = true
 
     constructor(options) {
+        bindMethods(this)
         const { client } = options
+        this.#snapshot.set([])
         this.#options = { gate: client && gateOf(client), ...options }
         // Unix time, because actions outlive this page. It is steady: a clock that is set back would delay them all.
         this.#environment = { ...systemEnvironment(), ...options.environment }
@@ -59,24 +62,22 @@ export class LiveActions {
 
     /** What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when (`at`). */
     get pending() {
-        // While the store can neither read nor write, there is no queue.
-        return copyOf(this.#queue?.view.pending ?? this.#pending)
+        // While the store takes or gives nothing there is no queue.
+        return copyOf(this.#queue?.view.pending ?? this.getSnapshot())
     }
 
     /** Calls `listener(pending)` now and after each change that is kept, whichever tab made it; returns what ends that. */
     watchPending(listener) {
         if (this.#isClosed) return () => {}
-        this.#pendingWatchers.add(listener)
-        callApp(listener, copyOf(this.#pending))
-        return () => { this.#pendingWatchers.delete(listener) }
+        const tell = () => callApp(listener, copyOf(this.getSnapshot()))
+        tell()
+        return this.subscribe(tell)
     }
 
-    #tellPending() {
-        const { pending } = this.#queue.view
-        if (JSON.stringify(pending) === JSON.stringify(this.#pending)) return
-        this.#pending = copyOf(pending)
-        for (const listener of [...this.#pendingWatchers]) if (!this.#isClosed) callApp(listener, copyOf(pending))
-    }
+    /** `pending` as the store has it: the same array until something has changed. It is not to be written to. */
+    getSnapshot() { return this.#snapshot.get() }
+
+    subscribe(listener) { return this.#snapshot.subscribe(listener) }
 
     /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */
     pendingValue(kind, id) { return this.#queue?.pending(kind, id) }
@@ -117,6 +118,7 @@ export class LiveActions {
     close() {
         if (this.#isClosed) return
         this.#isClosed = true
+        this.#snapshot.close()
         this.#closing.abort(new ActionError("closed", "the actions are closed"))
         this.#environment.clearTimer(this.#timer)
         this.#requests.close()
@@ -311,7 +313,7 @@ export class LiveActions {
         }
         this.#stored = next
         if (this.#isClosed) return
-        this.#tellPending()
+        this.#snapshot.set(copyOf(this.#queue.view.pending))
         if (this.#isClosed) return
         if (changes.length > 0) this.#tabs?.post({ changed: {} })
         if (changes.length > 0 && !this.#isSending) this.#flushAt ??= this.now() + this.#queue.settings.coalescing

@@ -4,6 +4,7 @@
 // A change is {persist: {action, over}}, {delete: {kind, id, key}} or {show: {kind, id, value}}; no value: reload the thing.
 // `over` and `key` name the expected row by its key; null: there is none. If another tab has written meanwhile,
 // nothing is written.
+import { bindMethods } from "../core/bound.js"
 import { copyOf } from "../core/copy.js"
 import { expectRow, expectedRows } from "../core/sharedactions.js"
 import { actionsName, requestResult } from "./indexeddb.js"
@@ -17,6 +18,7 @@ export class MemoryActionStore {
     beforeCommit = () => {}
 
     constructor({ show, shelf = new Map(), sharedName }) {
+        bindMethods(this)
         this.#shelf = shelf
         this.#show = show
         this.sharedName = sharedName
@@ -49,6 +51,7 @@ export class IndexedDBActionStore {
      *     `show(kind, id, value, transaction)` writes to, at once, awaiting nothing but requests of this transaction
      */
     constructor({ store, tables = [], show }) {
+        bindMethods(this)
         this.#store = store
         this.#tables = tables
         this.#show = show

@@ -1,4 +1,5 @@
 // The past of a client's account: pages of events, the person's inbox, and read marks (LiveArchive.swift).
+import { bindMethods } from "../core/bound.js"
 import {
     afterArchivePage, afterInboxPage, archiveParameters, inboxParameters, markBody, readArchivePage, readInboxPage,
 } from "../core/archive.js"
@@ -13,7 +14,10 @@ const standardPatience = 30_000
 export class LiveArchive {
     #requests
 
-    constructor(client, { patience = standardPatience } = {}) { this.#requests = new ArchiveRequests(client, patience) }
+    constructor(client, { patience = standardPatience } = {}) {
+        bindMethods(this)
+        this.#requests = new ArchiveRequests(client, patience)
+    }
 
     async page(request = {}, { signal } = {}) {
         const parameters = archiveParameters(request, this.#requests.entities)

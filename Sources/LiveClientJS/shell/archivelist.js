@@ -1,4 +1,5 @@
-// The archive as a list: loads its unknown parts (LiveArchive+Lists.swift).
+// The archive as a list: what loads its unknown stretches (LiveArchive+Lists.swift).
+import { bindMethods } from "../core/bound.js"
 import { eventIDAfter, eventIDBefore, eventKey } from "../core/eventid.js"
 import { isText } from "../core/messages.js"
 import { callApp } from "./failures.js"
@@ -29,6 +30,7 @@ export class ArchivePageSource {
 
     /** @param wanted of which entities, or which thing; its limits and order are those of each page */
     constructor(archive, wanted = {}, { onGaps = () => {} } = {}) {
+        bindMethods(this)
         this.#archive = archive
         this.#wanted = wanted
         this.#onGaps = onGaps

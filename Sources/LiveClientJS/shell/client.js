@@ -1,9 +1,11 @@
 // The public face of the module: one client for any number of readers.
 
+import { bindMethods } from "../core/bound.js"
 import { Addresses, askSync, lateAnswer } from "./requests.js"
 import { inTime, systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
 import { callApp, tellFailure } from "./failures.js"
 import { Link } from "./link.js"
+import { Snapshot } from "./snapshots.js"
 import { TokenSource } from "./tokens.js"
 import { UpdateQueue } from "./updates.js"
 
@@ -44,18 +46,21 @@ class Client {
     #options
     #link
     #subscribers = new Set()
-    #watchers = new Set()
     #queues = new Set()
     #lookers = new Set()
     #page = { isVisible: true, isForeground: true }
     #unwatch
     #hiding = null
     #closing = new AbortController()
+    #connection = new Snapshot()
+    /** The state as a snapshot. */
+    connection = { subscribe: this.#connection.subscribe, getSnapshot: () => this.#connection.get() }
     #isClosing = false
     /** The app has been told of the end, and is called no more. */
     #isClosed = false
 
     constructor(options) {
+        bindMethods(this)
         const { url, share, account, entities = [] } = options
         if (entities.length > 16 || entities.some(name => !/^[^,]+$/.test(name))) {
             throw new TypeError("entities: at most 16 names without commas")
@@ -80,6 +85,7 @@ class Client {
         const owner = { deliver: update => this.#deliver(update), changed: view => this.#changed(view), closed: () => this.#unwatch?.() }
         const open = share && canShare ? share : (...given) => new Link(...given)
         this.#link = open(this.environment, this._addresses, this.#options, owner)
+        this.#connection.set(this.state)
         this.#unwatch = watchPage(this.environment.page, this.#reactions(), options.network)
         this.#link.handle({ start: {} })
     }
@@ -131,7 +137,7 @@ class Client {
     }
 
     #changed(view) {
-        for (const listener of [...this.#watchers]) this.#call(listener, view.state)
+        this.#connection.set(view.state)
         if (!view.state.ended) return
         // A leading tab keeps its lock for a moment.
         if (!this.#link.isLeader) this.#unwatch?.()
@@ -152,9 +158,9 @@ class Client {
     }
 
     watch(listener) {
-        this.#watchers.add(listener)
-        this.#call(listener, this.state)
-        return () => { this.#watchers.delete(listener) }
+        const tell = () => this.#call(listener, this.state)
+        tell()
+        return this.#connection.subscribe(tell)
     }
 
     /** Calls `listener({isVisible, isForeground})`, of this page alone, now and after each change; returns what ends that. */
@@ -245,6 +251,7 @@ class Client {
         this.#unwatch?.()
         this.#link.handle({ stop: {} })
         this.#isClosed = true
+        this.#connection.close()
         const error = new LivegateError("closed", "the client is closed")
         this.#closing.abort(error)
         for (const queue of this.#queues) queue.end(null)

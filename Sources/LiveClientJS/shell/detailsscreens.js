@@ -1,20 +1,21 @@
 // What screens of details show.
 import { isSameThing } from "../core/relevance.js"
 import { callApp } from "./failures.js"
+import { Snapshot } from "./snapshots.js"
 
 /** The screens of details, by their names. */
 export class DetailsScreens {
-    /** `{thing, listener, failure, absence}`. */
+    /** `{thing, listener, snapshot, failure, absence}`. */
     #shown = new Map()
 
     has(screen) { return this.#shown.has(screen) }
     get things() { return [...this.#shown.values()].map(({ thing }) => thing) }
 
-    /** Returns whether the screen shows it still, as a function. */
+    /** Returns whether the screen shows it still, as a function, and its state. */
     show(screen, thing, listener) {
-        const shown = { thing, listener, failure: null, absence: null }
+        const snapshot = new Snapshot(), shown = { thing, listener, snapshot, failure: null, absence: null }
         this.#shown.set(screen, shown)
-        return () => this.#shown.get(screen) === shown
+        return { isShown: () => this.#shown.get(screen) === shown, snapshot }
     }
 
     /** Returns the thing that it showed, if any. */
@@ -37,8 +38,8 @@ export class DetailsScreens {
 
     /** @param known `{value, knowledge, isWhole}` */
     tell(thing, known) {
-        for (const { listener, failure, absence } of this.#of(thing)) {
-            callApp(listener, { thing, ...known, failure, absence })
+        for (const { listener, snapshot, failure, absence } of this.#of(thing)) {
+            callApp(listener, snapshot.set({ thing, ...known, failure, absence }))
         }
     }
 

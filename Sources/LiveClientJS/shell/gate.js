@@ -1,4 +1,5 @@
-// Runs a gate: requests to an API in trouble wait here.
+// Runs a gate: whoever asks an API waits here while that is in trouble.
+import { bindMethods } from "../core/bound.js"
 import { ApiGate } from "../core/gate.js"
 import { oneFor, setDue } from "./environment.js"
 import { tellFailure } from "./failures.js"
@@ -18,6 +19,7 @@ export class LiveGate {
 
     /** @param environment `{now, setTimer, clearTimer, random}`, such as a client's */
     constructor(environment, onError) {
+        bindMethods(this)
         this.#environment = environment
         this.onError = onError
         this.#machine = new ApiGate({ seed: environment.random?.() ?? Math.random() * 2 ** 32 })

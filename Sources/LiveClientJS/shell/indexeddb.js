@@ -1,4 +1,5 @@
 // The store on IndexedDB: metadata, entries and the app's own object stores in one transaction.
+import { bindMethods } from "../core/bound.js"
 import { StoreError, differences, otherStore, placeOfCommit, storeFormat } from "../core/stored.js"
 import { ofStore, randomName, systemEnvironment } from "./environment.js"
 
@@ -192,6 +193,7 @@ export class IndexedDBStore {
     setAside
 
     constructor(database, writer, reopen, name = database.name, setAside = null) {
+        bindMethods(this)
         this.#database = database
         this.name = name
         this.setAside = setAside

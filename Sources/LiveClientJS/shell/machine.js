@@ -1,4 +1,5 @@
 // Runs an update machine: an area of state that is kept as the server has it, in memory and in a store.
+import { bindMethods } from "../core/bound.js"
 import { given } from "../core/messages.js"
 import { keyOf } from "../core/stored.js"
 import { UpdateMachine, refreshEnded } from "../core/update.js"
@@ -8,6 +9,7 @@ import { callApp } from "./failures.js"
 import { followingOf } from "./following.js"
 import { gateOf } from "./gate.js"
 import { MachineRequests } from "./machinerequests.js"
+import { Snapshot } from "./snapshots.js"
 
 /** Whether a store cannot be used any more: asking again changes nothing. */
 function isGone(error) { return error?.name === "StoreError" && error.kind !== "late" }
@@ -38,10 +40,9 @@ export class LiveMachine {
     #page = { isVisible: true, isForeground: true }
     #isFingerHeld = false
     #timer = null
-    #watchers = new Set()
     /** Look whether what refreshes have asked for is there. */
     #refreshes = new Set()
-    #shown = ""
+    #snapshot = new Snapshot()
     #unwatch
     /** Another machine may have its area of the store. */
     #leave = () => {}
@@ -55,6 +56,7 @@ export class LiveMachine {
     storeError = null
 
     constructor(client, options) {
+        bindMethods(this)
         const { environment } = client
         this.#client = client
         this.#options = options
@@ -118,11 +120,14 @@ export class LiveMachine {
     /** What could not be reloaded and is old, `{thing, types, failure}`: its entry stays what it was. */
     get knownStale() { return this.#machine.view.metadata.knownStale ?? [] }
 
+    /** All that can be seen here: the same object until something has changed. */
+    getSnapshot() { return this.#snapshot.get() }
+
     /** Calls `listener()` after each change of what can be seen here; returns what ends that. */
-    watch(listener) {
-        this.#watchers.add(listener)
-        return () => { this.#watchers.delete(listener) }
-    }
+    subscribe(listener) { return this.#snapshot.subscribe(listener) }
+
+    /** The same, by its older name. */
+    watch(listener) { return this.subscribe(listener) }
 
     /** Somebody pulled the screen. Fulfilled when all of it is there (true), or cannot be had now. */
     refresh() {
@@ -168,7 +173,7 @@ export class LiveMachine {
         this.#lists?.close()
         this.#following.unfollow(this)
         this.#requests.close()
-        this.#watchers.clear()
+        this.#snapshot.close()
         for (const look of this.#refreshes) look()
         this.#client.environment.clearTimer(this.#timer)
     }
@@ -214,12 +219,13 @@ export class LiveMachine {
         this.#timer = setDue(this.#client.environment, this.#timer, at, () => this.#send({ wake: {} }))
     }
 
-    #show(hasChanged = false) {
+    #show() {
         for (const look of [...this.#refreshes]) look()
-        const shown = JSON.stringify(this.#machine.view)
-        if (this.#isClosed || (shown === this.#shown && !hasChanged)) return
-        this.#shown = shown
-        for (const listener of [...this.#watchers]) if (!this.#isClosed) callApp(listener)
+        if (this.#isClosed) return
+        const { state, freshness, sign, metadata: { lastSuccess }, isUnauthorized, end } = this.#machine.view
+        const { entries, isLoaded, knownStale, storeError, isInMemory } = this
+        this.#snapshot.set(
+            { entries, isLoaded, state, freshness, sign, lastSuccess, knownStale, isUnauthorized, end, storeError, isInMemory })
     }
 
     /** What becomes of the connection says whether there is a network, a token and somebody who looks. */
@@ -288,7 +294,7 @@ export class LiveMachine {
                 this.#send({ loadFailed: {} })
                 // The lists stay out: nobody knows how old they are.
                 if (this.isLoaded) this.#storedIsRead()
-                return this.#show(true)
+                return this.#show()
             }
         }
         if (!this.#isClosed) await this.#lists?.load(stored?.metadata.finger)
@@ -348,17 +354,17 @@ export class LiveMachine {
             if (this.#isClosed) return
             if (this.#storeFailed(error)) {
                 this.#send({ commitFailed: { number } })
-                return this.#show(true)
+                return this.#show()
             }
         }
         if (this.#isClosed) return
         if (this.#store && !this.isInMemory) this.storeError = null
-        this.#entries = next
+        if (isSnapshot || put.length > 0 || remove.length > 0) this.#entries = next
         forget()
         if (this.#requests.snapshot === snapshot) this.#requests.snapshot = null
         this.#send({ committed: { number } })
         this.#lists?._keepLater()
-        this.#show(true)
+        this.#show()
         if (times.length > 0 && !this.#isClosed) callApp(() => this.#options.shown?.(times))
     }
 }

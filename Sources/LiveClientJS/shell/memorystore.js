@@ -1,4 +1,5 @@
 // A store that ends with the page: for tests, for areas that need not survive, and where there is no other.
+import { bindMethods } from "../core/bound.js"
 import { copyOf } from "../core/copy.js"
 import { placeOfCommit } from "../core/stored.js"
 
@@ -14,6 +15,7 @@ export class MemoryStore {
     beforeCommit = () => {}
 
     constructor({ shelf = new Map(), writer = "this tab", now = () => Date.now() } = {}) {
+        bindMethods(this)
         this.#shelf = shelf
         this.#writer = writer
         this.#now = now

@@ -2,6 +2,7 @@
 import { CompleteIntervals, intervalHasEnd, keyEnd } from "../core/intervals.js"
 import { PartialList } from "../core/partial.js"
 import { callApp } from "./failures.js"
+import { Snapshot } from "./snapshots.js"
 
 /** So many items of a list are kept for the next visit, from where it was looked at. */
 const maximumKept = 500
@@ -18,6 +19,7 @@ export class NamedList {
     /** Why the last page did not come; null: it came. */
     failure = null
     timer = null
+    snapshot = new Snapshot()
     #takesNew
     #key
     #listener
@@ -41,7 +43,7 @@ export class NamedList {
     /** Where a value stands; null: not in this list; undefined: the app's function failed, so nobody knows. */
     keyOf(value) { return callApp(() => this.#key(value) ?? null) }
 
-    tell(state) { callApp(this.#listener, state) }
+    tell(state) { callApp(this.#listener, this.snapshot.set(state)) }
 
     /**
      * What the next visit may show of it: `{name, entity, intervals, items}`, each item `{id, key, value, isOld}`.

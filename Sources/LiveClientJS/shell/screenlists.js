@@ -71,6 +71,7 @@ export class ScreenLists {
         if (this.#lists.has(name)) throw new TypeError(`there is a list ${JSON.stringify(name)} already`)
         const list = new NamedList(options, this.#settings)
         this.#lists.set(name, list)
+        list.snapshot.set(this.#stateOf(list))
         const isThere = () => this.#lists.get(name) === list, ifThere = work => given => { if (isThere()) work(given) }
         // Nothing has recorded for it what happened since, so it is old as a whole.
         const stored = this.#recall(list)
@@ -88,7 +89,7 @@ export class ScreenLists {
                 list.visible = ids ?? null
                 if (list.isShown) this.#tell(list)
             }),
-            hide: ifThere(hide),
+            hide: ifThere(hide), getSnapshot: list.snapshot.get, subscribe: list.snapshot.subscribe,
             close: ifThere(() => {
                 hide()
                 this.#environment.clearTimer(list.timer)
@@ -273,16 +274,20 @@ export class ScreenLists {
     }
 
     #tell(list) {
-        const { items, ...rest } = list.machine.view
         if (list.isShown) {
             const show = { screen: list.name, interest: list.interest, visible: list._visibleIDs }
             this.#relevance.handle({ show }, this.#environment.now())
             this.#things.follow()
         }
         this.#things.changed()
-        list.tell({
+        list.tell(this.#stateOf(list))
+    }
+
+    #stateOf(list) {
+        const { items, ...rest } = list.machine.view
+        return {
             ...rest, stretch: list.machine.stretch, isUnauthorized: this.#token.isRefused, failure: list.failure,
             items: items.map(({ id, key }) => ({ id, key, ...this.#things.of({ entity: list.entity, id }) })),
-        })
+        }
     }
 }

@@ -1,4 +1,5 @@
-// What the screens of an app show, fetched through one queue: details by id, lists page by page.
+// What the screens of an app show, fetched through one queue: details by id, lists by the page.
+import { bindMethods } from "../core/bound.js"
 import { FetchQueue } from "../core/fetches.js"
 import { KnownThings } from "../core/known.js"
 import { Relevance, thingKey } from "../core/relevance.js"
@@ -11,6 +12,7 @@ import { ScreenLists } from "./screenlists.js"
 import { readThingOf } from "./screensapi.js"
 import { StoredLists } from "./storedlists.js"
 import { ScreenToken } from "./screentoken.js"
+import { Snapshot } from "./snapshots.js"
 
 /** Later than all that anything waits for. */
 const endOfTime = Number.MAX_SAFE_INTEGER
@@ -36,7 +38,7 @@ export class Screens {
     #maximumThings
     #timer = null
     #hasOwnGate
-    #shown = ""
+    #snapshot = new Snapshot()
     #onShown = () => {}
     #isFingerHeld = false
     #isClosed = false
@@ -47,6 +49,7 @@ export class Screens {
      * @param onReload is given `{reloaded: {number, outcome, value, isAsBefore}}` or `{reloadFailed: {number, failure}}`
      */
     constructor({ api, environment = systemEnvironment(), onReload = () => {}, rules = [], settings = {}, gate }) {
+        bindMethods(this)
         this.#api = api
         this.#hasOwnGate = gate !== undefined
         this.#environment = environment
@@ -64,6 +67,7 @@ export class Screens {
             shown: () => this.#queue.view.shown.map(({ thing }) => thing), tell: thing => this.#tellDetails(thing),
         }
         this.#lists = new ScreenLists(api, environment, this.#requests, this.#token, this.#relevance, things, settings.lists)
+        this.#tellShown()
     }
 
     /** Fetches made, merged and avoided, and answers dropped. */
@@ -81,9 +85,13 @@ export class Screens {
      */
     set onShown(listener) {
         this.#onShown = listener
-        this.#shown = ""
-        this.#tellShown()
+        listener(this.getSnapshot())
     }
+
+    /** `{isComplete, hasFailed, isLoading, isUnauthorized}` of all that is shown: the same object until something has changed. */
+    getSnapshot() { return this.#snapshot.get() }
+
+    subscribe(listener) { return this.#snapshot.subscribe(listener) }
 
     /** Somebody has signed in, or there is another token: what waits for one is asked for at once. */
     tokenChanged() { this.#token.change() }
@@ -92,11 +100,14 @@ export class Screens {
 
     sawLive(thing, within) { return this.#relevance.sawLive(thing, within, this.#environment.now()) }
 
+    /** What is known of a thing, shown or not, as `details` would say it first. */
+    known(thing) { return { thing, ...this.#known(thing), failure: null, absence: null } }
+
     /** Shows a thing; `listener` is given each state, at once the first. Ends with `hide()` of what it returns. */
     details(screen, thing, listener) {
         if (this.#lists.has(screen)) throw new TypeError(`${JSON.stringify(screen)} is the name of a list: no details`)
         this.#hide(screen)
-        const isShown = this.#details.show(screen, thing, listener)
+        const { isShown, snapshot } = this.#details.show(screen, thing, listener)
         this.#relevance.handle({ show: { screen, interest: { details: { thing } } } }, this.#environment.now())
         this.#follow()
         this.#tellDetails(thing)
@@ -106,6 +117,7 @@ export class Screens {
                 this.#requests.gate.refresh()
                 this.#ask({ refresh: { thing } })
             },
+            getSnapshot: snapshot.get, subscribe: snapshot.subscribe,
             // The screen may show something else by now.
             hide: () => { if (isShown()) this.#hide(screen) },
         }
@@ -186,11 +198,13 @@ export class Screens {
         if (this.#token._mayAsk) return this.retryNow()
         this.#lists._tellAll()
         for (const thing of this.#details.things) this.#tellDetails(thing)
+        this.#tellShown()
     }
 
     /** Gives up all that is on its way. */
     close() {
         this.#isClosed = true
+        this.#snapshot.close()
         this.#lists.close()
         this.#token.close()
         this.#environment.clearTimer(this.#timer)
@@ -228,10 +242,9 @@ export class Screens {
     #tellShown() {
         const parts = [...this.#details.parts(thing => this.#queue.knowledge(thing, true)), ...this.#lists.parts]
         const isComplete = parts.every(part => part.isComplete), hasFailed = parts.some(part => part.hasFailed)
-        const isLoading = this.#queue.view.running.length > 0 || parts.some(part => part.isLoading), shown = { isComplete, hasFailed, isLoading }
-        if (JSON.stringify(shown) === this.#shown) return
-        this.#shown = JSON.stringify(shown)
-        this.#onShown(shown)
+        const isLoading = this.#queue.view.running.length > 0 || parts.some(part => part.isLoading), before = this.getSnapshot()
+        const shown = this.#snapshot.set({ isComplete, hasFailed, isLoading, isUnauthorized: this.isUnauthorized })
+        if (shown !== before) this.#onShown(shown)
     }
 
     #carryOut(effect, found) {
@@ -308,9 +321,11 @@ export class Screens {
     }
 
     #tellDetails(thing) {
-        if (this.#isClosed) return
+        if (!this.#isClosed) this.#details.tell(thing, this.#known(thing))
+    }
+
+    #known(thing) {
         const known = this.#values.get(thingKey(thing)), isWhole = known?.whole !== undefined
-        const value = isWhole ? known.whole : known?.value
-        this.#details.tell(thing, { value, knowledge: this.#queue.knowledge(thing, true), isWhole })
+        return { value: isWhole ? known.whole : known?.value, knowledge: this.#queue.knowledge(thing, true), isWhole }
     }
 }

@@ -1,6 +1,6 @@
 /** Sends what users do to the server: deferrable actions (`set`) and immediate ones (`perform`). */
 
-import { Client, Environment } from "./connection.js"
+import { Client, Environment, Snapshots } from "./connection.js"
 import { LiveGate, RequestError } from "./machine.js"
 
 /** A status that a user gave a thing, not yet sent to the server. There is one for each (kind, id). */
@@ -141,12 +141,15 @@ export interface ActionOptions {
  * Sends actions to the server. Each tab of an app makes one on its store. Each accepts actions, and the one that holds a Web
  * Lock sends them. When that is closed or frozen, another continues.
  */
-export class LiveActions {
-    /** What the server is not known to have, the oldest first. It stays while the store can neither read nor write. */
+export class LiveActions implements Snapshots<readonly DeferredAction[]> {
+    /** What the server is not known to have, the oldest first. It stays while the store takes or gives nothing. */
     readonly pending: DeferredAction[]
     /** Calls the listener with `pending`, now and after each change, whichever tab made it; returns a function that ends that. */
     watchPending(listener: (pending: DeferredAction[]) => void): () => void
-    /** The status that a pending action gives a thing; undefined: none, so what the server has is shown. */
+    readonly subscribe: (listener: () => void) => () => void
+    /** `pending` as the store has it: the same array until another action is pending, or none. */
+    readonly getSnapshot: () => readonly DeferredAction[]
+    /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */
     pendingValue(kind: string, id: string): string | undefined
     /** The time by which actions are kept, in ms. */
     now(): number

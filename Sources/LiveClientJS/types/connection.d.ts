@@ -139,11 +139,21 @@ export type SyncAnswer =
     | { page: { events: LiveEvent[], at: string, more: boolean }, resync?: undefined }
     | { resync: { why: string, at: string }, page?: undefined }
 
-/** Begins a client: it connects, reconnects after losses, and resumes where it was. */
+/** What is shown of an object, as `useSyncExternalStore` of React and its like take it. */
+export interface Snapshots<Snapshot> {
+    /** Calls the listener after each change of the snapshot; returns what ends that. */
+    readonly subscribe: (listener: () => void) => () => void
+    /** The same object until something has changed, and another one then, with the parts that are the same. Not to be written to. */
+    readonly getSnapshot: () => Snapshot
+}
+
+/** Begins a client: it connects, comes back after losses, and goes on where it was. */
 export function connect(options: ClientOptions): Client
 
-/** One connection for any number of readers and machines. */
+/** One connection for any number of readers and machines. Its methods need no `this`, as those of all objects of this module. */
 export interface Client {
+    /** `state` as a snapshot. */
+    readonly connection: Snapshots<ConnectionState>
     readonly state: ConnectionState
     readonly way: ConnectionWay
     /** Whether this tab has the connection that all share; true where nothing is shared. */

@@ -1,6 +1,6 @@
 // Areas of state that are kept as the server has them, and the stores that contain them.
 
-import { AppFailure, Client, ConnectionEnd } from "./connection.js"
+import { AppFailure, Client, ConnectionEnd, Snapshots } from "./connection.js"
 import { ReloadResult, ScreenFailure, StoredList, Timing } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
@@ -168,8 +168,13 @@ export interface MachineScreens {
 /** Begins a machine on a client's connection. Any number of them share it. */
 export function createMachine<Value = unknown>(client: Client, options: MachineOptions<Value>): LiveMachine<Value>
 
+/** What can be seen of a machine. */
+export type MachineSnapshot<Value = unknown> = Readonly<Pick<LiveMachine<Value>,
+    "entries" | "isLoaded" | "state" | "freshness" | "sign" | "lastSuccess" | "knownStale" | "isUnauthorized" | "end" | "storeError"
+    | "isInMemory">>
+
 /** An area of state, kept as the server has it. */
-export class LiveMachine<Value = unknown> {
+export class LiveMachine<Value = unknown> implements Snapshots<MachineSnapshot<Value>> {
     private constructor()
     /** What is known, by `keyOf`: another map after each change; empty while not loaded. */
     readonly entries: ReadonlyMap<string, Value>
@@ -202,7 +207,11 @@ export class LiveMachine<Value = unknown> {
      * before, and does not survive the page. A snapshot (`refresh`) tries the store again, unless it is gone.
      */
     readonly isInMemory: boolean
-    /** Calls the listener after each visible change of this machine; returns a function that ends that. */
+    /** Calls the listener after each change of what can be seen here; returns what ends that. */
+    readonly subscribe: (listener: () => void) => () => void
+    /** All that can be seen here: the same object until something has changed. */
+    readonly getSnapshot: () => MachineSnapshot<Value>
+    /** The same as `subscribe`. */
     watch(listener: () => void): () => void
     /**
      * Somebody pulled the screen: tests the connection, does now what would be tried later, and fetches a new snapshot.

@@ -1,5 +1,6 @@
 // What an app knows of lists and things, and what its screens fetch.
 
+import type { Snapshots } from "./connection.js"
 import type { LiveGate } from "./machine.js"
 
 /** An incident, a note: its id is unique among those of its entity. */
@@ -127,9 +128,9 @@ export interface ListState<Value = unknown> {
     isUnauthorized: boolean
 }
 
-/** A list, which keeps what it knows also while no screen shows it. */
-export interface ScreenList {
-    /** A screen shows it from there on, and needs so many items. */
+/** A list, which knows what it knows also while no screen shows it. */
+export interface ScreenList<Value = unknown> extends Snapshots<ListState<Value>> {
+    /** A screen shows it from there on, and has use for so many items. */
     show(place: { from: ListEnd; direction: ListDirection; count: number }): void
     /**
      * What of it a person can see now, by ids: for a screen that loads more than it shows. Null: as many items as it needs.
@@ -140,6 +141,23 @@ export interface ScreenList {
     hide(): void
     /** Ends it, and forgets what it knew. */
     close(): void
+}
+
+/** A thing on a screen of details. */
+export interface ScreenDetails<Value = unknown> extends Snapshots<DetailsState<Value>> {
+    /** Fetches it again: a person asked for it. */
+    refresh(): void
+    hide(): void
+}
+
+/** All that screens show: whether it is as the server has it. */
+export interface ShownState {
+    isComplete: boolean
+    /** Some of it could not be fetched. */
+    hasFailed: boolean
+    isLoading: boolean
+    /** Neither the API's token nor the one after it was taken. */
+    isUnauthorized: boolean
 }
 
 /** A clock in ms that does not go back, and its timers. */
@@ -168,7 +186,7 @@ export interface StoredList<Value = unknown> {
 }
 
 /** What the screens of an app show of one machine's things, fetched through one queue: 4 at once, details first. */
-export class Screens<Value = unknown> {
+export class Screens<Value = unknown> implements Snapshots<ShownState> {
     constructor(options: {
         api: ScreensAPI<Value>
         /** The clock in ms, and its timers: a client's `environment`. Left out: those of the page. */
@@ -196,12 +214,13 @@ export class Screens<Value = unknown> {
      * Shows a thing on the screen of that name, which is no list's; the listener receives each state, the first at once.
      * When the screen shows something else, `refresh` and `hide` do nothing any more.
      */
-    details(screen: string, thing: ScreenThing, listener: (state: DetailsState<Value>) => void): {
-        /** Fetches it again: a person asked for it. */
-        refresh(): void
-        hide(): void
-    }
-    /** Makes a list; its name is the screen's too. `key` returns the position of a value; null: not in this list. */
+    details(screen: string, thing: ScreenThing, listener?: (state: DetailsState<Value>) => void): ScreenDetails<Value>
+    /** What is known of a thing, shown or not: what `details` would say first. */
+    known(thing: ScreenThing): DetailsState<Value>
+    readonly subscribe: (listener: () => void) => () => void
+    /** Of all that is shown. */
+    readonly getSnapshot: () => ShownState
+    /** Makes a list; its name is the screen's too. `key` says where a value stands; null: not in this list. */
     list(options: {
         name: string
         entity: string
@@ -209,8 +228,8 @@ export class Screens<Value = unknown> {
         takesNew?: boolean
         key: (value: Value) => ListKey | null
         listener?: (state: ListState<Value>) => void
-    }): ScreenList
-    /** Everything that happened to a thing: the effect `reload` of an update machine. */
+    }): ScreenList<Value>
+    /** All that happened to a thing: the effect `reload` of an update machine. */
     reload(change: { number: number; thing: ScreenThing; types: string[] }): void
     /** The machine waits for none of its reloads any more. */
     dropReloads(): void

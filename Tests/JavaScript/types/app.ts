@@ -68,6 +68,10 @@ const shown = createMachine<Incident>(client, {
 })
 screens?.list({ name: "open", entity: "incident", key: placeOf, listener: ({ items }) => console.log(items[0]?.value?.title) })
     .show({ from: { beginning: {} }, direction: "forward", count: 20 })
+const { subscribe, getSnapshot } = machine
+subscribe(() => console.log([...getSnapshot().entries.values()][0]?.title, "connected" in client.connection.getSnapshot()))
+const opened = screens?.details("one", { entity: "incident", id: "I1" })
+opened?.subscribe(() => console.log(opened.getSnapshot().value?.title, screens?.getSnapshot().isComplete))
 export function signedIn(): void { for (const one of [machine, shown]) one.tokenChanged() }
 
 export async function actions(): Promise<void> {

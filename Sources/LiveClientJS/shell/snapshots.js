@@ -1,0 +1,30 @@
+// What is shown of an object: a snapshot that is another one when something has changed.
+import { reuse } from "../core/copy.js"
+import { callApp } from "./failures.js"
+
+/** Something that is shown: `subscribe` and `getSnapshot`, as React's useSyncExternalStore and its like take them. */
+export class Snapshot {
+    #listeners = new Set()
+    #last
+
+    /** Takes what is so now; returns it, as the object that it was where nothing has changed. Those who wait are called where it has. */
+    set(next) {
+        const before = this.#last
+        this.#last = reuse(before, next)
+        if (this.#last === before) return before
+        for (const one of [...this.#listeners]) if (this.#listeners.has(one)) callApp(one.listener)
+        return this.#last
+    }
+
+    get = () => this.#last
+
+    /** Calls `listener()` after each change; returns what ends that. The same function may come twice. */
+    subscribe = listener => {
+        const one = { listener }
+        this.#listeners.add(one)
+        return () => { this.#listeners.delete(one) }
+    }
+
+    /** Nobody is called any more. */
+    close() { this.#listeners.clear() }
+}
