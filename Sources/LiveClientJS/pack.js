@@ -28,6 +28,8 @@ function build(folder, entries) {
     const files = entries.map(entry => join(module, entry))
     const settings = [
         "--bundle", "--splitting", "--format=esm", "--minify", `--mangle-props=${ownNames}`, "--target=es2022", "--log-level=warning",
+        // The app's own, which one entry imports.
+        "--external:react",
     ]
     const { status, error } = spawnSync("esbuild", [...files, ...settings, `--outdir=${folder}`], { stdio: "inherit" })
     if (error) throw new Error(`esbuild could not be run: ${error.message}; deploy/bootstrap --tests installs it`)

@@ -6,10 +6,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import "./fakereact.js"
 
 const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "es2022", "--moduleResolution", "node",
     "--lib", "es2022,dom,dom.iterable"]
-const entries = ["livegate", "connection", "tabs", "machine", "screens", "actions", "archive", "counting", "core"]
+const entries = ["livegate", "connection", "tabs", "machine", "screens", "actions", "archive", "counting", "react", "core"]
 const address = entry => new URL(`../../Sources/LiveClientJS/${entry}.js`, import.meta.url)
 
 // What the compiler says, a line each, of an app and of two files for each entry. All of them at once: it spends its time on

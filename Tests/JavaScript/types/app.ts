@@ -1,5 +1,6 @@
 // A small app, as an app's developer writes it: it is only compiled (types.test.js).
 import { PartialList } from "../../../Sources/LiveClientJS/core.js"
+import { useConnectionState, useLiveList, useMachine, usePending, useSnapshot, useThing } from "../../../Sources/LiveClientJS/react.js"
 import { RefreshCounts } from "../../../Sources/LiveClientJS/counting.js"
 import {
     ArchiveError, ArchivePageSource, LiveArchive, eventKey, isEventID, markCovers, markRead, readKind, readMarkOf,
@@ -72,6 +73,12 @@ const { subscribe, getSnapshot } = machine
 subscribe(() => console.log([...getSnapshot().entries.values()][0]?.title, "connected" in client.connection.getSnapshot()))
 const opened = screens?.details("one", { entity: "incident", id: "I1" })
 opened?.subscribe(() => console.log(opened.getSnapshot().value?.title, screens?.getSnapshot().isComplete))
+export function Component({ kept, of }: { kept: LiveActions, of: Screens<Incident> }): string {
+    const list = of.list({ name: "hook", entity: "incident", key: placeOf }), { refresh, value } = useThing(of, { entity: "incident", id: "I1" })
+    const titles: (string | undefined)[] = useLiveList(list).items.map(item => item.value?.title)
+    if (useSnapshot(of).hasFailed) refresh()
+    return [...titles, value?.title, useMachine(machine).entries.size, usePending(kept)[0]?.kind, sign(useConnectionState(client))].join()
+}
 export function signedIn(): void { for (const one of [machine, shown]) one.tokenChanged() }
 
 export async function actions(): Promise<void> {

@@ -1,0 +1,3 @@
+// What react.js exports.
+
+export * from "./types/react.js"
