@@ -52,6 +52,13 @@ for (const entry of entries) {
     })
 }
 
+test("the types compile without the browser's own", () => {
+    const folder = fileURLToPath(new URL("../../Sources/LiveClientJS/", import.meta.url))
+    const files = readdirSync(folder).filter(name => name.endsWith(".d.ts")).map(name => join(folder, name))
+    const alone = ["--noEmit", "--strict", "--target", "es2022", "--moduleResolution", "node16", "--module", "node16", "--lib", "es2022"]
+    assert.equal(spawnSync("tsc", [...alone, ...files], { encoding: "utf8" }).stdout, "")
+})
+
 test("no declaration says `any`, which the compiler would not look at", () => {
     const folder = new URL("../../Sources/LiveClientJS/types/", import.meta.url)
     const files = readdirSync(folder)

@@ -2,6 +2,7 @@
 
 import { Client, Environment, Snapshots } from "./connection.js"
 import { LiveGate, RequestError } from "./machine.js"
+import { AbortSignal, IDBTransaction, IDBTransactionMode } from "./platform.js"
 
 /** A status that a user gave a thing, not yet sent to the server. There is one for each (kind, id). */
 export interface DeferredAction {

@@ -3,6 +3,7 @@
 import { ActionResult, DeferredAction, LiveActions } from "./actions.js"
 import { Client, LiveEvent } from "./connection.js"
 import { RequestError, Thing } from "./machine.js"
+import { AbortSignal } from "./platform.js"
 import { FoundThing, ListKey, ListPage, PageRequest } from "./screens.js"
 
 /**

@@ -1,6 +1,7 @@
 // The one connection of an app, and what arrives over it.
 
 import type { EventID, ReadMark } from "./archive.js"
+import { AbortSignal, BroadcastChannelClass, EventTarget, LockManager, RequestInit, Response, Storage, URL, WebSocketClass } from "./platform.js"
 import { Timing } from "./screens.js"
 import type { Sharing } from "./tabs.js"
 
@@ -121,12 +122,12 @@ export interface Environment extends Timing {
     /** A whole number below 2^32. */
     random(): number
     fetch(url: string, options: RequestInit): Promise<Response>
-    WebSocket: typeof WebSocket | undefined
-    /** Remembers what works on which network; null: nothing is remembered. */
+    WebSocket: WebSocketClass | undefined
+    /** Remembers what works on which network; null: nothing does. */
     storage: Pick<Storage, "getItem" | "setItem"> | null
     /** With both of these, tabs share a connection. */
     locks: LockManager | undefined
-    BroadcastChannel: typeof BroadcastChannel | undefined
+    BroadcastChannel: BroadcastChannelClass | undefined
     /** A window, whose visibility and network are followed; null: neither is known. */
     page: EventTarget & {
         document?: EventTarget & { visibilityState: string }

@@ -1,6 +1,7 @@
 // Areas of state that are kept as the server has them, and the stores that contain them.
 
 import { AppFailure, Client, ConnectionEnd, Snapshots } from "./connection.js"
+import { AbortSignal, IDBDatabase, IDBTransaction, IDBTransactionMode, Response } from "./platform.js"
 import { ReloadResult, ScreenFailure, StoredList, Timing } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */

@@ -2,6 +2,7 @@
 
 import type { Snapshots } from "./connection.js"
 import type { LiveGate } from "./machine.js"
+import { AbortSignal } from "./platform.js"
 
 /** An incident, a note: its id is unique among those of its entity. */
 export interface ScreenThing { entity: string; id: string }
