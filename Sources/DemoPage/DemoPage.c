@@ -56,6 +56,9 @@ static const unsigned char module_core_copy_js[] = {
 static const unsigned char module_core_counting_js[] = {
 #embed "../LiveClientJS/core/counting.js"
 };
+static const unsigned char module_core_entry_js[] = {
+#embed "../LiveClientJS/core/entry.js"
+};
 static const unsigned char module_core_fetches_js[] = {
 #embed "../LiveClientJS/core/fetches.js"
 };
@@ -254,6 +257,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/connection.js", module_core_connection_js),
     FILE("/LiveClientJS/core/copy.js", module_core_copy_js),
     FILE("/LiveClientJS/core/counting.js", module_core_counting_js),
+    FILE("/LiveClientJS/core/entry.js", module_core_entry_js),
     FILE("/LiveClientJS/core/fetches.js", module_core_fetches_js),
     FILE("/LiveClientJS/core/found.js", module_core_found_js),
     FILE("/LiveClientJS/core/freshness.js", module_core_freshness_js),

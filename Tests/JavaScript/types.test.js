@@ -1,7 +1,7 @@
 // livegate.d.ts and types/*.d.ts, by TypeScript's own compiler
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -50,6 +50,33 @@ for (const entry of entries) {
         assert.equal(refused.length, 1)
         assert.match(refused[0], /conect/)
     })
+}
+
+for (const resolution of ["node", "node16"]) {
+    for (const lib of ["es2022", "es2022,dom"]) {
+        test(`a package's user tells states and updates apart: resolution ${resolution}, lib ${lib}`, () => {
+            const folder = mkdtempSync(join(tmpdir(), "livegate-types-"))
+            const compileWith = file => {
+                const options = ["--noEmit", "--strict", "--target", "es2022", "--lib", lib, "--moduleResolution", resolution,
+                    "--module", resolution === "node" ? "es2022" : "node16"]
+                return spawnSync("tsc", [...options, file], { cwd: folder, encoding: "utf8" }).stdout.trim()
+            }
+            try {
+                mkdirSync(join(folder, "node_modules"))
+                symlinkSync(fileURLToPath(new URL("../../Sources/LiveClientJS", import.meta.url)), join(folder, "node_modules", "livegate"))
+                writeFileSync(join(folder, "package.json"), "{\"type\": \"module\"}")
+                copyFileSync(fileURLToPath(new URL("types/tags.ts", import.meta.url)), join(folder, "tags.ts"))
+                assert.equal(compileWith("tags.ts"), "")
+                // A case less, and a fact of another case.
+                const text = readFileSync(join(folder, "tags.ts"), "utf8")
+                writeFileSync(join(folder, "wrong.ts"), text.replace('case "read": return facts.upTo\n', "").replace("facts.attempt", "facts.why"))
+                const refused = compileWith("wrong.ts").split("\n")
+                assert.deepEqual(refused.map(line => /TS\d+/.exec(line)?.[0]), ["TS2339", "TS2345"])
+            } finally {
+                rmSync(folder, { recursive: true })
+            }
+        })
+    }
 }
 
 test("the types compile without the browser's own", () => {

@@ -1,6 +1,7 @@
 /** Sends what users do to the server: deferrable actions (`set`) and immediate ones (`perform`). */
 
 import { Client, Environment, Snapshots } from "./connection.js"
+import { OneOf } from "./entry.js"
 import { LiveGate, RequestError } from "./machine.js"
 import { AbortSignal, IDBTransaction, IDBTransactionMode } from "./platform.js"
 
@@ -29,14 +30,15 @@ export interface ActionResult {
     retryAfter?: number
 }
 
-/** What happened to an action without the user having asked. */
-export type ActionNews =
+/** What became of an action without the user having asked. */
+export type ActionNews = OneOf<
     /** The server will never do it. It was undone, unless (`isReplaced`) the user has chosen another value. */
     | { rejected: { action: DeferredAction, status: number, isReplaced: boolean } }
     /** It could not be sent for as long as an action is kept, and was undone. */
     | { expired: { action: DeferredAction } }
     /** A new token was refused too. Everything is kept. */
     | { unauthorized: {} }
+>
 
 /** Settings of the queue; each has a default. */
 export interface ActionSettings {

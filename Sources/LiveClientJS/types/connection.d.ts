@@ -1,6 +1,8 @@
 // The one connection of an app, and what arrives over it.
 
+export { EntryOf, OneOf, entryOf } from "./entry.js"
 import type { EventID, ReadMark } from "./archive.js"
+import { OneOf } from "./entry.js"
 import { AbortSignal, BroadcastChannelClass, EventTarget, LockManager, RequestInit, Response, Storage, URL, WebSocketClass } from "./platform.js"
 import { Timing } from "./screens.js"
 import type { Sharing } from "./tabs.js"
@@ -8,8 +10,8 @@ import type { Sharing } from "./tabs.js"
 /** The transports for events, the best first: the client finds out for each network what works. */
 export type ConnectionWay = "webSocket" | "eventStream" | "longPoll" | "polling"
 
-/** Why a connection has ended for good: reconnecting would change nothing. */
-export type ConnectionEnd =
+/** Why a connection has ended for good: coming back would change nothing. */
+export type ConnectionEnd = OneOf<
     /** The app closed it. */
     | { stopped: {} }
     /** The server ended the stream by a `bye` with 1000. A close with 1000 alone is from a proxy, and counts as a loss. */
@@ -18,9 +20,10 @@ export type ConnectionEnd =
     | { revoked: {} }
     /** `code` is that of the problem document, where a Livegate answered. */
     | { refused: { status: number, code?: string } }
+>
 
-/** The state of a connection. Times in ms of the client's clock, which begins at 1970 and never goes back. */
-export type ConnectionState =
+/** Where a connection stands. Times in ms of the client's clock, which begins at 1970 and never goes back. */
+export type ConnectionState = OneOf<
     /** Not begun, or in the background. */
     | { idle: {} }
     /** An attempt is being made; `since` the connection was lost, or first wanted; `attempt` counts from 1 since then. */
@@ -31,6 +34,7 @@ export type ConnectionState =
     /** Two tokens in a row were refused, or there is none: nobody is signed in. `start()` tries again. */
     | { unauthorized: {} }
     | { ended: { error: ConnectionEnd } }
+>
 
 /** Something has changed: fetch it from the ordinary API, if it is shown. */
 export interface LiveEvent {
@@ -46,7 +50,7 @@ export interface LiveEvent {
 }
 
 /** What a client delivers, in its order. */
-export type LiveUpdate =
+export type LiveUpdate = OneOf<
     | { connected: { way: ConnectionWay } }
     | { event: LiveEvent }
     /** Everything that was missed has been delivered; what follows happens now. */
@@ -63,6 +67,7 @@ export type LiveUpdate =
     /** This person has read so far, on another device or this one. It moves no cursor: fetch the inbox after each `live`. */
     | { read: ReadMark }
     | { disconnected: {} }
+>
 
 /** What an app's own function has thrown. */
 export interface AppFailure {

@@ -1,6 +1,7 @@
 // Areas of state that are kept as the server has them, and the stores that contain them.
 
 import { AppFailure, Client, ConnectionEnd, Snapshots } from "./connection.js"
+import { OneOf } from "./entry.js"
 import { AbortSignal, IDBDatabase, IDBTransaction, IDBTransactionMode, Response } from "./platform.js"
 import { ReloadResult, ScreenFailure, StoredList, Timing } from "./screens.js"
 
@@ -30,7 +31,7 @@ export interface StaleThing {
 }
 
 /** How far what is shown can be trusted. Times in ms of the client's clock: when it left `connected`. */
-export type Freshness =
+export type Freshness = OneOf<
     /** It is as the server has it. */
     | { connected: {} }
     /** It may be old; that is about to change. */
@@ -41,10 +42,11 @@ export type Freshness =
     | { sourceStalled: { since: number } }
     /** For good: the server does not let this origin (403), account or version in; without a status the access was revoked. */
     | { refused: { status?: number, code?: string } }
+>
 
 /** Why an attempt of a machine has failed. */
-export type UpdateFailure =
-    /** The request for a cursor has failed, or the app's snapshot. */
+export type UpdateFailure = OneOf<
+    /** The request for a finger has failed, or the app's snapshot. */
     | { request: { failure: ScreenFailure } }
     /** The store did not accept the snapshot. */
     | { store: {} }
@@ -54,9 +56,10 @@ export type UpdateFailure =
     | { lost: {} }
     /** Nothing was asked: there is no network, no token, or no connection any more. */
     | { notAsked: {} }
+>
 
-/** The state of a machine. Times in ms of the client's clock. */
-export type MachineState =
+/** Where a machine stands. Times in ms of the client's clock. */
+export type MachineState = OneOf<
     /** The store is being read: nothing is known yet, which is neither empty nor old. */
     | { notLoaded: {} }
     /** The last state, if there is one, is old. */
@@ -69,6 +72,7 @@ export type MachineState =
     | { pollFailed: { retryAt: number, failures: number, cause: UpdateFailure } }
     /** In the background; polls then, if at all. */
     | { idle: { nextPoll?: number } }
+>
 
 /**
  * An app's API has refused a request, or did not answer it. 404 and 410 remove the thing, 403 too; 401 makes the client fetch a
@@ -87,7 +91,7 @@ export class RequestError extends Error {
 }
 
 /** Whether requests to an API are made. Times in ms of the client's clock. */
-export type GateState = { open: {} } | { closed: { until: number } } | { probing: {} } | { rising: { limit: number } }
+export type GateState = OneOf<{ open: {} } | { closed: { until: number } } | { probing: {} } | { rising: { limit: number } }>
 
 /**
  * One gate for all requests to an API. A 408, 429 or 5xx, or no answer, closes it for all that pass it. They wait, one request

@@ -1,6 +1,7 @@
 // What an app knows of lists and things, and what its screens fetch.
 
 import type { Snapshots } from "./connection.js"
+import type { OneOf } from "./entry.js"
 import type { LiveGate } from "./machine.js"
 import { AbortSignal } from "./platform.js"
 
@@ -13,8 +14,8 @@ export interface ListKey { rank: number; text: string }
 /** Below, at or above 0: `a` is before, at or behind `b`. */
 export function compareKeys(a: ListKey, b: ListKey): number
 
-/** An end of a part of a list: a key, or the very beginning or end. */
-export type ListEnd = { beginning: {} } | { at: { key: ListKey } } | { end: {} }
+/** An end of a stretch of a list: a key, or the very beginning or end. */
+export type ListEnd = OneOf<{ beginning: {} } | { at: { key: ListKey } } | { end: {} }>
 
 /** A part of a list with both of its ends. */
 export interface ListInterval { lower: ListEnd; upper: ListEnd }
@@ -37,7 +38,7 @@ export interface PageRequest {
 }
 
 /** What a fetch found: the value; 404 or 410; 403. */
-export type FoundThing<Value> = { value: Value } | { gone: {} } | { notOurs: {} }
+export type FoundThing<Value> = OneOf<{ value: Value } | { gone: {} } | { notOurs: {} }>
 
 /** Items of a list in any order; `isLast` when nothing is behind them. */
 export interface ListPage<Value> {
@@ -79,9 +80,11 @@ export interface RelevanceRule {
 export const standardRules: RelevanceRule[]
 
 /** Why a thing could not be fetched; `after` in ms. */
-export type ScreenFailure = { retry: { after?: number } } | { unauthorized: {} } | { rejected: { status: number } }
-    /** An answer arrived, and cannot be decoded. */
+export type ScreenFailure = OneOf<
+    | { retry: { after?: number } } | { unauthorized: {} } | { rejected: { status: number } }
+    /** It was answered, and the answer cannot be read. */
     | { unreadable: {} }
+>
 
 /** What a screen of details shows. */
 export interface DetailsState<Value = unknown> {
@@ -172,9 +175,10 @@ export interface Timing {
  * The result of a reload. No `value` where no screen needs the thing, whose older value is old then. `isAsBefore`: a screen
  * shows it, and what it shows is still right.
  */
-export type ReloadResult<Value = unknown> =
+export type ReloadResult<Value = unknown> = OneOf<
     | { reloaded: { number: number; outcome: "value" | "gone" | "notOurs"; value?: Value; isAsBefore?: true } }
     | { reloadFailed: { number: number; failure: ScreenFailure } }
+>
 
 /** What is kept of a list until the next visit. */
 export interface StoredList<Value = unknown> {

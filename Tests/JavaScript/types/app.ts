@@ -6,7 +6,7 @@ import {
     ArchiveError, ArchivePageSource, LiveArchive, eventKey, isEventID, markCovers, markRead, readKind, readMarkOf,
 } from "../../../Sources/LiveClientJS/archive.js"
 import {
-    IndexedDBActionStore, LivegateError, MemoryStore, RequestError, Screens, connect, createMachine, keyOf, openActions, openStore,
+    IndexedDBActionStore, LivegateError, MemoryStore, RequestError, Screens, connect, createMachine, entryOf, keyOf, openActions, openStore,
 } from "../../../Sources/LiveClientJS/livegate.js"
 import type { ArchivedEvent, EventID, InboxPage } from "../../../Sources/LiveClientJS/archive.js"
 import type {
@@ -21,8 +21,9 @@ interface Incident { id: string, title: string }
 const client = connect({ url: "https://live.example.com", token: async ({ fresh }) => fresh ? "another" : "one" })
 
 function sign(state: ConnectionState): string {
-    if ("waiting" in state) return `waiting for ${state.waiting.why} until ${state.waiting.until ?? "it is back"}`
-    return "connected" in state ? "live" : Object.keys(state)[0]
+    const { waiting } = state
+    if (waiting) return `waiting for ${waiting.why} until ${waiting.until ?? "it is back"}`
+    return state.connected ? "live" : entryOf(state)[0]
 }
 const unwatch: () => void = client.watch(state => console.log(sign(state)))
 
@@ -45,7 +46,7 @@ const machine = createMachine<Incident>(client, {
 })
 machine.watch(() => {
     const freshness: Freshness | undefined = machine.sign
-    if (machine.end && "refused" in machine.end) console.log(machine.end.refused.status)
+    if (machine.end?.refused) console.log(machine.end.refused.status)
     for (const incident of machine.entries.values()) console.log(incident.title, freshness)
 })
 
@@ -99,7 +100,7 @@ export async function read(): Promise<void> {
     try {
         for await (const update of client.updates()) {
             const last: LiveUpdate = update
-            if ("event" in last) console.log(last.event.entity, last.event.id, last.event.type)
+            if (last.event) console.log(last.event.entity, last.event.id, last.event.type)
         }
     } catch (error) {
         if (error instanceof LivegateError && error.kind === "revoked") unwatch()
