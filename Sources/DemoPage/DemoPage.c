@@ -59,6 +59,9 @@ static const unsigned char module_core_counting_js[] = {
 static const unsigned char module_core_entry_js[] = {
 #embed "../LiveClientJS/core/entry.js"
 };
+static const unsigned char module_core_errors_js[] = {
+#embed "../LiveClientJS/core/errors.js"
+};
 static const unsigned char module_core_fetches_js[] = {
 #embed "../LiveClientJS/core/fetches.js"
 };
@@ -258,6 +261,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/copy.js", module_core_copy_js),
     FILE("/LiveClientJS/core/counting.js", module_core_counting_js),
     FILE("/LiveClientJS/core/entry.js", module_core_entry_js),
+    FILE("/LiveClientJS/core/errors.js", module_core_errors_js),
     FILE("/LiveClientJS/core/fetches.js", module_core_fetches_js),
     FILE("/LiveClientJS/core/found.js", module_core_found_js),
     FILE("/LiveClientJS/core/freshness.js", module_core_freshness_js),

@@ -1,4 +1,4 @@
 // What actions.js exports.
 
 export * from "./types/actions.js"
-export { RequestError } from "./types/machine.js"
+export { RequestError } from "./types/errors.js"

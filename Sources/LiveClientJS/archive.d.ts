@@ -1,4 +1,4 @@
 // What archive.js exports.
 
 export * from "./types/archive.js"
-export { RequestError } from "./types/machine.js"
+export { RequestError } from "./types/errors.js"

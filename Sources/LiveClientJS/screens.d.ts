@@ -1,4 +1,4 @@
 // What screens.js exports.
 
 export * from "./types/screens.js"
-export { RequestError } from "./types/machine.js"
+export { RequestError } from "./types/errors.js"

@@ -40,7 +40,7 @@ test("a page that failed is asked for again, and none is left out, also where tw
         answerOf(200, pastOf(["c"])))
     const pages = world.archive().pages({ order: "oldestFirst" })[Symbol.asyncIterator]()
     assert.deepEqual(aidsOf((await pages.next()).value), ["a"])
-    await assert.rejects(pages.next(), { name: "ArchiveError", kind: "unavailable", status: 500 })
+    await assert.rejects(pages.next(), { name: "LivegateError", kind: "unavailable", status: 500 })
     const [second, third] = await Promise.all([pages.next(), pages.next()])
     assert.deepEqual([second, third].map(({ value }) => aidsOf(value)), [["b"], ["c"]])
     assert.deepEqual(await pages.next(), { done: true, value: undefined })
@@ -129,7 +129,7 @@ rows.forEach(([answers, expected, requests = 1, milliseconds = 0], index) => {
         if (expected) {
             const { name, kind, status, code, detail, retryAfter } = error ?? {}
             assert.deepEqual({ name, kind, status, code, detail, retryAfter }, {
-                name: "ArchiveError", status: undefined, code: undefined, detail: undefined, retryAfter: undefined, ...expected })
+                name: "LivegateError", status: undefined, code: undefined, detail: undefined, retryAfter: undefined, ...expected })
             assert.ok(error.requestError instanceof RequestError && error.message)
             const { status: asked } = error.requestError
             assert.equal(asked, expected.kind === "unauthorized" ? 401 : expected.status)

@@ -59,7 +59,7 @@ test("a database that another tab has deleted is not made again", inBrowser(asyn
     browser.opened = []
     await discardStore(identity)
     for (const each of [store, evicted]) {
-        await assert.rejects(each.load("incidents"), { name: "StoreError", kind: "deleted" })
+        await assert.rejects(each.load("incidents"), { name: "LivegateError", kind: "deleted" })
         await assert.rejects(each.commit("incidents", { metadata: {} }), { kind: "deleted" })
     }
     assert.deepEqual([browser.all.size, new Set(browser.opened).size], [0, 1])
@@ -70,7 +70,7 @@ test("a store that another tab keeps open is not waited for for ever", inBrowser
     for (const connection of [...browser.all.values()][0].connections) connection.onversionchange = () => {}
     mock.timers.enable({ apis: ["setTimeout"] })
     try {
-        const late = assert.rejects(discardStore(identity), { name: "StoreError", kind: "late" })
+        const late = assert.rejects(discardStore(identity), { name: "LivegateError", kind: "late" })
         await setImmediate()
         mock.timers.tick(10_000)
         await late

@@ -38,7 +38,7 @@ test("a machine whose store does not answer says so after 10 s, knows nothing, a
     assert.deepEqual([machine.storeError, machine.isLoaded], [null, false])
     const before = told
     await clock.pass(1)
-    assert.deepEqual([machine.storeError.name, machine.storeError.kind, machine.isLoaded], ["StoreError", "late", false])
+    assert.deepEqual([machine.storeError.name, machine.storeError.kind, machine.isLoaded], ["LivegateError", "late", false])
     assert.ok(told > before)
     await clock.pass(13_000)
     assert.deepEqual([machine.storeError, machine.isLoaded, machine.entries.size], [null, true, 1])
@@ -69,7 +69,7 @@ test("actions whose store does not answer say so, and are kept when it does", as
     const clock = new Clock(), memory = new MemoryActionStore({ show: () => {} })
     const store = { load: late(1, () => memory.load()), commit: late(1, changes => memory.commit(changes)) }
     const actions = new LiveActions({ store, environment: clock, renewToken: async () => {}, send: async () => [] })
-    const expected = { name: "StoreError", kind: "late" }
+    const expected = { name: "LivegateError", kind: "late" }
     for (const work of [() => actions.start(), () => actions.set("read", "1", true, false)]) {
         const failed = assert.rejects(work(), expected)
         await clock.pass(10_000)
@@ -139,7 +139,7 @@ test("IndexedDB that does not open is late, one that is blocked says so, and wha
     globalThis.indexedDB = { open: () => requests[requests.push({}) - 1] }
     mock.timers.enable({ apis: ["setTimeout"] })
     try {
-        const hanging = assert.rejects(openStore(identity), { name: "StoreError", kind: "late" })
+        const hanging = assert.rejects(openStore(identity), { name: "LivegateError", kind: "late" })
         mock.timers.tick(10_000)
         await hanging
         const blocked = assert.rejects(openStore(identity), { kind: "blocked", message: /another tab holds it open/ })
@@ -187,7 +187,7 @@ test("a database that opens and does not say whose it is, is late and closed, al
     mock.timers.enable({ apis: ["setTimeout"] })
     try {
         const first = globalThis.indexedDB = openingAtOnce(() => ({}))
-        const hanging = assert.rejects(openStore(wanted), { name: "StoreError", kind: "late" })
+        const hanging = assert.rejects(openStore(wanted), { name: "LivegateError", kind: "late" })
         await setImmediate()
         mock.timers.tick(10_000)
         await hanging
@@ -248,7 +248,7 @@ test("a machine whose disk is full goes on in memory and says so, and what fails
         await clock.pass(5_000)
         const texts = told.map(error => error?.message ?? null)
         assert.deepEqual(texts, [null, "a moment's fault", null, "there is no room in the store: the disk is full"])
-        assert.deepEqual([machine.storeError.name, machine.storeError.kind], ["StoreError", "unavailable"])
+        assert.deepEqual([machine.storeError.name, machine.storeError.kind], ["LivegateError", "unavailable"])
         assert.deepEqual([machine.freshness, machine.entries.size], [{ connected: {} }, 2])
     } finally {
         globalThis.IDBKeyRange = IDBKeyRange

@@ -46,7 +46,7 @@ function bundled(imported) {
 }
 
 for (const [imported, kilobytes] of [
-    ["RefreshCounts", 1.2], ["connect", 12.0], ["connect, LiveArchive, markRead", 14.4], ["connect, createMachine", 22.1],
+    ["RefreshCounts", 1.2], ["connect", 12.1], ["connect, LiveArchive, markRead", 14.4], ["connect, createMachine", 22.1],
     ["connect, createMachine, Screens", 31.9],
     ["connect, createMachine, Screens, openStore, openActions, IndexedDBActionStore, allTabs", 43.0],
 ]) {

@@ -108,7 +108,7 @@ test("without BroadcastChannel, locks and IndexedDB a page has a connection, a m
         const world = new World()
         const { client } = world.client({ share: allTabs, account: "A" })
         const refused = await openStore({ name: "app", account: "A", server: "https://live.example.com", schema: 1 }).catch(error => error)
-        assert.deepEqual([refused.name, refused.kind], ["StoreError", "unavailable"])
+        assert.deepEqual([refused.name, refused.kind], ["LivegateError", "unavailable"])
         const machine = createMachine(client, { area: "incidents", snapshot: async () => [['["incident","A"]', 1]], store: new MemoryStore() })
         await world.pass(1)
         world.socket.open()

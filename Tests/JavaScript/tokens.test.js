@@ -47,7 +47,7 @@ test("an immediate action whose new token does not come within 30 s is not done,
     const done = actions.perform(async () => { throw Object.assign(new Error("refused"), { status: 401 }) }).catch(error => error)
     await world.pass(30_000)
     const { name, kind } = await done
-    assert.deepEqual([name, kind], ["ActionError", "unavailable"])
+    assert.deepEqual([name, kind], ["LivegateError", "unavailable"])
     actions.close()
 })
 
@@ -87,6 +87,6 @@ test("an immediate action that nobody answers is given up after a minute, and ma
     assert.equal(given.aborted, false)
     await world.pass(1)
     const { name, kind } = await done
-    assert.deepEqual([name, kind, given.aborted], ["ActionError", "unknown", true])
+    assert.deepEqual([name, kind, given.aborted], ["LivegateError", "unknown", true])
     actions.close()
 })

@@ -54,7 +54,7 @@ for (const entry of entries) {
 
 for (const resolution of ["node", "node16"]) {
     for (const lib of ["es2022", "es2022,dom"]) {
-        test(`a package's user tells states and updates apart: resolution ${resolution}, lib ${lib}`, () => {
+        test(`a package's user tells states, updates and errors apart: resolution ${resolution}, lib ${lib}`, () => {
             const folder = mkdtempSync(join(tmpdir(), "livegate-types-"))
             const compileWith = file => {
                 const options = ["--noEmit", "--strict", "--target", "es2022", "--lib", lib, "--moduleResolution", resolution,

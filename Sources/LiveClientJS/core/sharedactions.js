@@ -1,4 +1,5 @@
-// An action queue whose store several tabs write to: one of them sends, and all of them add actions.
+// An action queue whose store several tabs write to: one of them sends, and all of them hand in.
+import { LivegateError } from "./errors.js"
 import { actionName, leastTime } from "./actionrows.js"
 import { ActionQueue } from "./actions.js"
 
@@ -51,9 +52,9 @@ export function expectedRows(changes) {
 }
 
 /** Another tab has changed a row since this one has read it. Nothing of the commit was written. */
-export class ActionConflict extends Error {
+export class ActionConflict extends LivegateError {
     constructor({ kind, id }) {
-        super(`the action ${JSON.stringify(kind)} of ${JSON.stringify(id)} was changed by another tab`)
+        super("conflict", `the action ${JSON.stringify(kind)} of ${JSON.stringify(id)} was changed by another tab`)
         this.name = "ActionConflict"
     }
 }

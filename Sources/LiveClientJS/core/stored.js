@@ -1,25 +1,11 @@
-// The decisions about stores: which database is ours, and which of several tabs writes an area. No I/O, no clock.
+// What decides about stores: which database is ours, and which of several tabs writes an area. No I/O, no clock.
+import { LivegateError } from "./errors.js"
 
 /** The form in which this module keeps things. Another number: another schema. */
 export const storeFormat = 1
 
 /** So long after a tab wrote an area, no other does: two that wrote in turns would write everything each time. */
 export const storeLeaseMilliseconds = 10_000
-
-/** A database cannot be used. It was neither changed nor deleted. */
-export class StoreError extends Error {
-    /**
-     * @param kind "other": of another schema, account or server, as `differs` says; "unavailable": this browser gives
-     *     none, or has no room; "blocked": another tab holds an older schema open; "late": no answer within 10 s;
-     *     "deleted": by another tab, which is nobody's to undo
-     */
-    constructor(kind, message, members = {}) {
-        super(message)
-        this.name = "StoreError"
-        this.kind = kind
-        Object.assign(this, members)
-    }
-}
 
 /** Which members of a stored identity differ from the wanted one; none: it is ours. An absent one differs in all. */
 export function differences(found, wanted) {
@@ -33,7 +19,7 @@ export function otherStore(name, found, wanted) {
         JSON.stringify(wanted[member])}`)
     const text = `store ${JSON.stringify(name)} is another one's (${facts.join("; ")}): it is not used and not `
         + "deleted; open one with another name, or discard it with discardStore"
-    return new StoreError("other", text, { differs, found: found ?? null })
+    return new LivegateError("other", text, { differs, found: found ?? null })
 }
 
 /**

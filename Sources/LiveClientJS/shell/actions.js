@@ -1,13 +1,14 @@
 // What users do, brought to the server: at once or not at all (`perform`), or kept until it is there (`set`).
 // SharedActionQueue decides; this carries it out. Tabs that share a store hand in through it, and one of them sends.
+import { LivegateError, RequestError } from "../core/errors.js"
 import { bindMethods } from "../core/bound.js"
 import { copyOf } from "../core/copy.js"
 import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
-import { ActionError, immediateError } from "./actionerror.js"
+import { immediateError } from "./actionerror.js"
 import { ActionRequests } from "./actionrequests.js"
 import { ActionTabs } from "./actiontabs.js"
 import { maximumTimer, ofStore, randomName, systemEnvironment, within } from "./environment.js"
-import { RequestError, callApp, isSignedOut } from "./failures.js"
+import { callApp, isSignedOut } from "./failures.js"
 import { gateOf } from "./gate.js"
 import { Snapshot } from "./snapshots.js"
 import { renewToken } from "./tokens.js"
@@ -119,7 +120,7 @@ export class LiveActions {
         if (this.#isClosed) return
         this.#isClosed = true
         this.#snapshot.close()
-        this.#closing.abort(new ActionError("closed", "the actions are closed"))
+        this.#closing.abort(new LivegateError("closed", "the actions are closed"))
         this.#environment.clearTimer(this.#timer)
         this.#requests.close()
         this.#tabs?.close()
@@ -151,7 +152,7 @@ export class LiveActions {
      */
     async perform(operation) {
         this.#refuseClosed()
-        if (!this.#isReachable) throw new ActionError("notReachable", "there is no network")
+        if (!this.#isReachable) throw new LivegateError("notReachable", "there is no network")
         const { renewToken: own, client } = this.#options, tokens = client?._tokens, token = tokens?.token
         try {
             return await this.#run(operation)
@@ -164,7 +165,7 @@ export class LiveActions {
         } catch (error) {
             this.#refuseClosed()
             if (isSignedOut(error)) throw immediateError(new RequestError(401))
-            throw new ActionError("unavailable", "it needs another token, and none could be got", { cause: error })
+            throw new LivegateError("unavailable", "it needs another token, and none could be got", { cause: error })
         }
         this.#refuseClosed()
         this.tokenChanged()
@@ -181,7 +182,7 @@ export class LiveActions {
     }
 
     #refuseClosed() {
-        if (this.#isClosed) throw new ActionError("closed", "the actions are closed")
+        if (this.#isClosed) throw new LivegateError("closed", "the actions are closed")
     }
 
     /** Handles inputs one after another: what one changes is written before the next is looked at. */
@@ -327,7 +328,7 @@ export class LiveActions {
             if (this.#isClosed) return
         }
         if (effects.some(effect => effect.refused)) {
-            throw new ActionError("full", "as many actions as are kept wait for the server: no more are taken")
+            throw new LivegateError("full", "as many actions as are kept wait for the server: no more are taken")
         }
     }
 

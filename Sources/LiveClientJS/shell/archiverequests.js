@@ -1,7 +1,7 @@
-// Requests to the archive: one question, its complete answer of a bounded size, and a retry where the server asks to wait.
+// Requests to the archive: one question, its answer whole and of a bounded size, and once more where the server asks to wait.
+import { LivegateError } from "../core/errors.js"
 import { Retry } from "../core/retry.js"
 import { readRetryAfter } from "../core/messages.js"
-import { ArchiveError } from "./archiveerror.js"
 import { inTime, pause, tokenLimit, within } from "./environment.js"
 import { isSignedOut } from "./failures.js"
 import { bodyLimit, credentials, headLimit, lateAnswer } from "./requests.js"
@@ -83,7 +83,7 @@ export class ArchiveRequests {
             return { ...await this.#fetch(question, token, signal), token }
         } catch (error) {
             signal.throwIfAborted()
-            throw new ArchiveError("unreachable", `no answer: ${error.message}`, { cause: error })
+            throw new LivegateError("unreachable", `no answer: ${error.message}`, { cause: error })
         }
     }
 
@@ -96,10 +96,10 @@ export class ArchiveRequests {
             signal.throwIfAborted()
             // The client's own error: it is closed.
             if (error?.kind === "closed") throw error
-            if (!isSignedOut(error)) throw new ArchiveError("unreachable", `no token: ${error?.message ?? error}`, { cause: error })
+            if (!isSignedOut(error)) throw new LivegateError("unreachable", `no token: ${error?.message ?? error}`, { cause: error })
         }
         signal.throwIfAborted()
-        if (token !== null && !token) throw new ArchiveError("unauthorized", "there is no token: nobody is signed in")
+        if (token !== null && !token) throw new LivegateError("unauthorized", "there is no token: nobody is signed in")
         return token
     }
 

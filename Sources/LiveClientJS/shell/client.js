@@ -1,5 +1,6 @@
 // The public face of the module: one client for any number of readers.
 
+import { LivegateError } from "../core/errors.js"
 import { bindMethods } from "../core/bound.js"
 import { Addresses, askSync, lateAnswer } from "./requests.js"
 import { inTime, systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
@@ -8,16 +9,6 @@ import { Link } from "./link.js"
 import { Snapshot } from "./snapshots.js"
 import { TokenSource } from "./tokens.js"
 import { UpdateQueue } from "./updates.js"
-
-/** Why a request or a client came to nothing; `kind` says what to do: see livegate.d.ts. */
-export class LivegateError extends Error {
-    constructor(kind, message, facts = {}) {
-        super(message)
-        this.name = "LivegateError"
-        this.kind = kind
-        Object.assign(this, facts)
-    }
-}
 
 /** How long a page may be hidden before its connection is closed, in ms: who changes tabs for a moment misses nothing. */
 const hiddenGrace = 30_000

@@ -1,6 +1,6 @@
-// What the module uses of the browser or of Node, in one object, so that a test or another platform can replace it.
+// What the module uses of the browser, or of Node: in one object, so that a test or another platform brings its own.
+import { LivegateError } from "../core/errors.js"
 
-import { StoreError } from "../core/stored.js"
 
 /** The local storage; null where there is none, or the page may not use it. */
 function pageStorage() {
@@ -126,7 +126,7 @@ const storeLimit = 10_000
 
 /** What a store gives; throws a `StoreError` "late" where it does not answer, or the signal's reason. */
 export function ofStore(environment, work, signal) {
-    return within(environment, storeLimit, work, () => new StoreError("late", "the store did not answer within 10 s"), signal)
+    return within(environment, storeLimit, work, () => new LivegateError("late", "the store did not answer within 10 s"), signal)
 }
 
 /**

@@ -1,41 +1,16 @@
 // Why requests fail, of an app's API and of the gateway, and what that means for a machine.
 
+import { RequestError } from "../core/errors.js"
 import { finalStatuses } from "../core/retry.js"
 import { keyOf } from "../core/stored.js"
-
-/** What an app's request to its API came to, where it is not what was asked for. Thrown by the app's functions. */
-export class RequestError extends Error {
-    /** @param status the HTTP status; absent: no answer. @param retryAfter what the server asked for, in ms */
-    constructor(status, retryAfter) {
-        super(status === undefined ? "no answer" : `status ${status}`)
-        this.name = "RequestError"
-        this.status = status
-        this.retryAfter = retryAfter
-    }
-
-    /**
-     * Throws what a `Response` of fetch refuses with; returns it otherwise. An answer that is not the API's own says nothing of what was
-     * asked for, whatever its status is: it has failed, and is asked for again.
-     *
-     * @param sign `{header}` or `{type}`: what each answer of the API has; left out: it is no HTML, which a proxy in front of it sends
-     */
-    static check(response, { header, type } = {}) {
-        const { headers } = response, kind = headers.get("Content-Type") ?? ""
-        const isOurs = header ? headers.has(header) : type ? kind.startsWith(type) : !kind.startsWith("text/html")
-        if (response.ok && isOurs) return response
-        const seconds = Number(headers.get("Retry-After") ?? NaN)
-        const error = new RequestError(response.status, Number.isFinite(seconds) ? seconds * 1_000 : undefined)
-        throw isOurs ? error : Object.assign(error, { kind: "retry" })
-    }
-}
 
 /** Why a request has failed, in the machines' words. An error with a `kind` says it itself; otherwise its `status` does. */
 export function failureOf(error) {
     const { kind, status, retryAfter } = error ?? {}
     if (kind === "unauthorized" || (status === 401 && kind === undefined)) return { unauthorized: {} }
     if (kind === "unreadable" || error instanceof SyntaxError) return { unreadable: {} }
-    const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429 && retryAfter === undefined
-    if (kind === undefined ? isRefused : kind === "rejected") return { rejected: { status: status ?? 400 } }
+    const isRefused = status < 500 && status !== 408 && status !== 429
+    if ((kind === undefined ? isRefused : kind === "rejected") && retryAfter === undefined) return { rejected: { status: status ?? 400 } }
     return { retry: retryAfter === undefined ? {} : { after: retryAfter } }
 }
 

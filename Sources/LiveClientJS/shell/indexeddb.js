@@ -1,6 +1,7 @@
 // The store on IndexedDB: metadata, entries and the app's own object stores in one transaction.
+import { LivegateError } from "../core/errors.js"
 import { bindMethods } from "../core/bound.js"
-import { StoreError, differences, otherStore, placeOfCommit, storeFormat } from "../core/stored.js"
+import { differences, otherStore, placeOfCommit, storeFormat } from "../core/stored.js"
 import { ofStore, randomName, systemEnvironment } from "./environment.js"
 
 const identityName = "livegate.identity"
@@ -19,9 +20,9 @@ export function requestResult(request) {
 
 /** Why a transaction failed. A full disk does not get emptier by asking again: such a store is none. */
 function faultOf(error) {
-    if (!error) return new StoreError("unavailable", "transaction ended")
+    if (!error) return new LivegateError("unavailable", "transaction ended")
     if (error.name !== "QuotaExceededError") return error
-    return new StoreError("unavailable", `there is no room in the store: ${error.message}`, { cause: error })
+    return new LivegateError("unavailable", `there is no room in the store: ${error.message}`, { cause: error })
 }
 
 /** The end of a transaction: fulfilled when it is complete, so either all of it is there or nothing. */
@@ -84,7 +85,7 @@ function upgradeStore(request, event, wanted, { tables, isAgain }, refuse) {
     read.onsuccess = () => step(read.result)
 }
 
-function deletedStore(name) { return new StoreError("deleted", `store ${JSON.stringify(name)} was deleted, maybe by another tab`) }
+function deletedStore(name) { return new LivegateError("deleted", `store ${JSON.stringify(name)} was deleted, maybe by another tab`) }
 
 /**
  * Opens a database, or says why not; it is closed by itself when another tab brings a later schema, or deletes it. One that comes
@@ -97,13 +98,13 @@ function openDatabase(name, wanted, how, attempt) {
         const request = indexedDB.open(name, wanted.schema)
         request.onupgradeneeded = event => upgradeStore(request, event, wanted, how, error => { refused = error })
         const quoted = JSON.stringify(name)
-        request.onblocked = () => fail(new StoreError("blocked",
+        request.onblocked = () => fail(new LivegateError("blocked",
             `store ${quoted}: another tab holds it open with an older schema; close it, then open again`))
         request.onerror = () => {
             if (request.error?.name !== "VersionError") {
                 const text = `store ${quoted} cannot be opened: ${request.error}`
                 const _isCorrupt = request.error?.name === "UnknownError"
-                return fail(refused ?? new StoreError("unavailable", text, { _isCorrupt }))
+                return fail(refused ?? new LivegateError("unavailable", text, { _isCorrupt }))
             }
             laterIdentity(name).then(found => fail(otherStore(name, found, wanted)))
         }
@@ -207,13 +208,13 @@ export class IndexedDBStore {
      */
     async #current() {
         if (this.#isDeleted) throw deletedStore(this.name)
-        if (this.#isClosed) throw new StoreError("unavailable", "the store is closed")
+        if (this.#isClosed) throw new LivegateError("unavailable", "the store is closed")
         this.#opening ??= this.#database ? null : this.#reopen().finally(() => { this.#opening = null })
         if (!this.#opening) return this.#database
         const database = await this.#opening
         if (this.#isClosed) {
             database.close()
-            throw new StoreError("unavailable", "the store is closed")
+            throw new LivegateError("unavailable", "the store is closed")
         }
         return this.#database = database
     }
@@ -309,7 +310,7 @@ function nameOfDatabase({ name = "livegate", account, server }) { return `${name
  * @throws StoreError "other", with what was found: it is neither used nor deleted; "blocked"; "unavailable"; "late"
  */
 export async function openStore({ name, schema = 1, account, server, tables, database: whole }) {
-    if (typeof indexedDB === "undefined") throw new StoreError("unavailable", "there is no IndexedDB here")
+    if (typeof indexedDB === "undefined") throw new LivegateError("unavailable", "there is no IndexedDB here")
     const wanted = { format: storeFormat, schema, account, server }
     const full = whole ?? nameOfDatabase({ name, account, server })
     const places = indexedDB.databases ? await placesOf(full) : [full]
@@ -318,7 +319,7 @@ export async function openStore({ name, schema = 1, account, server, tables, dat
         let isOpen = true
         const onClosed = isDeleted => { isOpen = false; held.current?.lost(isDeleted) }
         const database = await openOurs(place, wanted, { tables, isAgain, onClosed })
-        if (!isOpen) throw new StoreError("unavailable", `store ${JSON.stringify(place)} was closed while it was opened`)
+        if (!isOpen) throw new LivegateError("unavailable", `store ${JSON.stringify(place)} was closed while it was opened`)
         return database
     }
     let place = places.at(-1), setAside = null

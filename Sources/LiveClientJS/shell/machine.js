@@ -12,7 +12,7 @@ import { MachineRequests } from "./machinerequests.js"
 import { Snapshot } from "./snapshots.js"
 
 /** Whether a store cannot be used any more: asking again changes nothing. */
-function isGone(error) { return error?.name === "StoreError" && error.kind !== "late" }
+function isGone(error) { return ["other", "unavailable", "blocked", "deleted"].includes(error?.kind) }
 /** By store: areas of machines. Two of one area would write over each other. */
 const areasOf = new WeakMap()
 

@@ -1,5 +1,6 @@
-// Running requests to the app's API. Each ends once: by its answer, by its deadline, or because it is given up.
-import { RequestError, failureOf } from "./failures.js"
+// Requests to the app's API that are under way. Each ends once: by its answer, by its deadline, or because it is given up.
+import { RequestError } from "../core/errors.js"
+import { failureOf } from "./failures.js"
 import { renewToken } from "./tokens.js"
 
 /** No answer after so long is none, in ms: on a network that died without a word `fetch` waits for minutes. */

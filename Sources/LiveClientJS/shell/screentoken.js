@@ -1,6 +1,7 @@
 // The token of the app's API, as screens know it.
+import { RequestError } from "../core/errors.js"
 import { Retry } from "../core/retry.js"
-import { failureOf, isSignedOut, RequestError } from "./failures.js"
+import { failureOf, isSignedOut } from "./failures.js"
 
 /** A 401 has another token fetched, once; the next 401 stops all that screens ask for, until `change()`. */
 export class ScreenToken {

@@ -1,7 +1,7 @@
 // The tokens of a client, for its connection, machines, screens and actions: TokenQueue decides, this asks the app.
+import { RequestError } from "../core/errors.js"
 import { TokenQueue } from "../core/tokens.js"
 import { tokenLimit, within } from "./environment.js"
-import { RequestError } from "./failures.js"
 
 /** One for each client. */
 export class TokenSource {

@@ -1,8 +1,10 @@
 /** Sends what users do to the server: deferrable actions (`set`) and immediate ones (`perform`). */
 
+export { LivegateError, LivegateError as ActionError } from "./errors.js"
 import { Client, Environment, Snapshots } from "./connection.js"
 import { OneOf } from "./entry.js"
-import { LiveGate, RequestError } from "./machine.js"
+import { LivegateError } from "./errors.js"
+import { LiveGate } from "./machine.js"
 import { AbortSignal, IDBTransaction, IDBTransactionMode } from "./platform.js"
 
 /** A status that a user gave a thing, not yet sent to the server. There is one for each (kind, id). */
@@ -62,7 +64,7 @@ export type ActionChange =
     | { show: { kind: string, id: string, value?: string } }
 
 /** Another tab has changed a row since this one has read it. Nothing of the commit was written, and it is tried again. */
-export class ActionConflict extends Error {
+export class ActionConflict extends LivegateError {
     constructor(row: { kind: string, id: string })
 }
 
@@ -109,18 +111,7 @@ export class IndexedDBActionStore implements ActionStore {
     commit(changes: ActionChange[]): Promise<unknown>
 }
 
-/** Why an action was not accepted or not done. */
-export class ActionError extends Error {
-    /**
-     * Of a deferrable one "full" or "closed". Of an immediate one "notReachable" (nothing was sent), "unauthorized",
-     * "rejected", "unavailable", or "unknown": no answer came, so nobody knows whether it was done.
-     */
-    readonly kind: "full" | "closed" | "notReachable" | "unauthorized" | "rejected" | "unavailable" | "unknown"
-    readonly status?: number
-    readonly retryAfter?: number
-}
-
-/** The options of the actions. */
+/** What the app gives. */
 export interface ActionOptions {
     store: ActionStore
     /** Sends a batch in its order, each action with its key, and returns the result of each; or throws `RequestError`. */

@@ -1,8 +1,9 @@
 // The past, and what is unread: pages of the archive, the person's inbox, and read marks.
 
+export { LivegateError, LivegateError as ArchiveError } from "./errors.js"
 import { ActionResult, DeferredAction, LiveActions } from "./actions.js"
 import { Client, LiveEvent } from "./connection.js"
-import { RequestError, Thing } from "./machine.js"
+import { Thing } from "./machine.js"
 import { AbortSignal } from "./platform.js"
 import { FoundThing, ListKey, ListPage, PageRequest } from "./screens.js"
 
@@ -110,25 +111,6 @@ export interface InboxPage {
 /** Pages, each asked for when it is read. Each iteration begins again; after an error the next `next()` asks for the same page. */
 export interface ArchivePages<Page> extends AsyncIterable<Page> {
     [Symbol.asyncIterator](): AsyncIterableIterator<Page>
-}
-
-/** Why a request to the archive failed. */
-export class ArchiveError extends Error {
-    /**
-     * `off`: the server keeps no archive. `forbidden`: an inbox belongs to a person, and the token names no person, or one without the
-     * right. `badRequest`: a bug. `unauthorized`: somebody has to sign in. `unavailable`: the archive is away or behind, or the server
-     * is at a limit; later, after `retryAfter`, perhaps. `unreachable`: no answer; a mark may have been made. `refused`: anything else.
-     */
-    readonly kind: "off" | "forbidden" | "badRequest" | "unauthorized" | "unavailable" | "unreachable" | "refused"
-    readonly status?: number
-    /** Of the problem document. */
-    readonly code?: string
-    /** Of the problem document, for a log. */
-    readonly detail?: string
-    /** In ms. */
-    readonly retryAfter?: number
-    /** What it means for machines, screens and actions. */
-    readonly requestError: RequestError
 }
 
 /**

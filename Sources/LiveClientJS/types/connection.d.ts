@@ -1,6 +1,7 @@
 // The one connection of an app, and what arrives over it.
 
 export { EntryOf, OneOf, entryOf } from "./entry.js"
+export { ErrorKind, LivegateError } from "./errors.js"
 import type { EventID, ReadMark } from "./archive.js"
 import { OneOf } from "./entry.js"
 import { AbortSignal, BroadcastChannelClass, EventTarget, LockManager, RequestInit, Response, Storage, URL, WebSocketClass } from "./platform.js"
@@ -209,18 +210,4 @@ export interface Client {
     pathChanged(path: { isSatisfied: boolean, network?: string }): void
     /** Ends the client, its updates and its machines' news. No function of the app is called any more. */
     close(): void
-}
-
-/** Why a request or a client failed. */
-export class LivegateError extends Error {
-    /**
-     * `unauthorized`: somebody has to sign in. `revoked`: stop. `rejected`: the same request would be refused again.
-     * `retry`: try later, after `retryAfter` where it is set. `unreachable`: no answer. `closed`: the app has closed it.
-     */
-    readonly kind: "unauthorized" | "revoked" | "rejected" | "retry" | "unreachable" | "closed"
-    readonly status?: number
-    /** Of the problem document. */
-    readonly code?: string
-    /** In ms. */
-    readonly retryAfter?: number
 }

@@ -1,8 +1,9 @@
 // Areas of state that are kept as the server has them, and the stores that contain them.
 
+export { LivegateError, LivegateError as StoreError, RequestError } from "./errors.js"
 import { AppFailure, Client, ConnectionEnd, Snapshots } from "./connection.js"
 import { OneOf } from "./entry.js"
-import { AbortSignal, IDBDatabase, IDBTransaction, IDBTransactionMode, Response } from "./platform.js"
+import { AbortSignal, IDBDatabase, IDBTransaction, IDBTransactionMode } from "./platform.js"
 import { ReloadResult, ScreenFailure, StoredList, Timing } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
@@ -73,22 +74,6 @@ export type MachineState = OneOf<
     /** In the background; polls then, if at all. */
     | { idle: { nextPoll?: number } }
 >
-
-/**
- * An app's API has refused a request, or did not answer it. 404 and 410 remove the thing, 403 too; 401 makes the client fetch a
- * token, once; everything else is tried again.
- */
-export class RequestError extends Error {
-    /** @param status the HTTP status; undefined: no answer @param retryAfter what the server asked for, in ms */
-    constructor(status?: number, retryAfter?: number)
-    readonly status?: number
-    readonly retryAfter?: number
-    /**
-     * Returns the answer of a fetch, or throws its refusal. An answer that is not the API's own has failed, whatever its status
-     * is. `sign` is what each answer of the API has, a header or the beginning of its `Content-Type`; left out: it is no HTML.
-     */
-    static check(response: Response, sign?: { header?: string, type?: string }): Response
-}
 
 /** Whether requests to an API are made. Times in ms of the client's clock. */
 export type GateState = OneOf<{ open: {} } | { closed: { until: number } } | { probing: {} } | { rising: { limit: number } }>
@@ -318,12 +303,3 @@ export function openStore(options: {
  * Throws a `StoreError` "late" where another tab keeps it open for 10 s: then it is deleted when that closes it.
  */
 export function discardStore(store: string | { name?: string, account: string, server: string }): Promise<void>
-
-/** A database cannot be used. It was neither changed nor deleted. */
-export class StoreError extends Error {
-    readonly kind: "other" | "blocked" | "unavailable" | "late" | "deleted"
-    /** Of "other": which of `format`, `schema`, `account` and `server` differ. */
-    readonly differs?: string[]
-    /** Of "other": what was found, where it is readable. */
-    readonly found?: { format: number, schema: number, account: string, server: string } | null
-}

@@ -1,5 +1,6 @@
 // What an app knows of lists and things, and what its screens fetch.
 
+export { LivegateError } from "./errors.js"
 import type { Snapshots } from "./connection.js"
 import type { OneOf } from "./entry.js"
 import type { LiveGate } from "./machine.js"

@@ -1,8 +1,10 @@
-// An app that tells states and updates apart, for each resolution of modules, with and without the browser's own types:
+// An app that tells states, updates and errors apart, for each resolution of modules, with and without the browser's own types:
 // it is only compiled, as a package's user (types.test.js).
 import {
-    ActionNews, ConnectionState, Freshness, LiveUpdate, MachineState, RequestError, ScreenFailure, connect, createMachine, entryOf,
+    ActionError, ActionNews, ConnectionState, ErrorKind, Freshness, LivegateError, LiveUpdate, MachineState, RequestError, ScreenFailure,
+    StoreError, connect, createMachine, entryOf,
 } from "livegate"
+import { ArchiveError } from "livegate/archive"
 import { useConnectionState } from "livegate/react"
 
 /** A case that was forgotten does not compile. */
@@ -49,6 +51,16 @@ export const until = (state: ConnectionState): number | undefined => state.waiti
 export const since = (sign: Freshness): number | undefined => sign.cannotConnect ? sign.cannotConnect.since : sign.refused?.status
 export const after = (failure: ScreenFailure): number | undefined => failure.retry ? failure.retry.after : failure.rejected?.status
 export const undone = ({ rejected, expired }: ActionNews): string | undefined => rejected ? rejected.action.id : expired?.action.id
+
+export function todo(error: unknown): ErrorKind | undefined {
+    if (!(error instanceof LivegateError)) return undefined
+    switch (error.kind) {
+    case "unauthorized": case "closed": return error.kind
+    case "retry": return error.retryAfter ? error.kind : undefined
+    }
+    return error.requestError.kind
+}
+export const olderNames: (typeof LivegateError)[] = [StoreError, ActionError, ArchiveError]
 
 const client = connect({ url: "https://live.example.com", token: "T" })
 client.subscribe(({ event }) => event?.type)
