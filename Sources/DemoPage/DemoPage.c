@@ -164,6 +164,9 @@ static const unsigned char module_shell_actiontabs_js[] = {
 static const unsigned char module_shell_client_js[] = {
 #embed "../LiveClientJS/shell/client.js"
 };
+static const unsigned char module_shell_debug_js[] = {
+#embed "../LiveClientJS/shell/debug.js"
+};
 static const unsigned char module_shell_detailsscreens_js[] = {
 #embed "../LiveClientJS/shell/detailsscreens.js"
 };
@@ -296,6 +299,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/actionstore.js", module_shell_actionstore_js),
     FILE("/LiveClientJS/shell/actiontabs.js", module_shell_actiontabs_js),
     FILE("/LiveClientJS/shell/client.js", module_shell_client_js),
+    FILE("/LiveClientJS/shell/debug.js", module_shell_debug_js),
     FILE("/LiveClientJS/shell/detailsscreens.js", module_shell_detailsscreens_js),
     FILE("/LiveClientJS/shell/environment.js", module_shell_environment_js),
     FILE("/LiveClientJS/shell/failures.js", module_shell_failures_js),

@@ -18,10 +18,10 @@ const packed = entry => import(pathToFileURL(join(folder, entry)))
 const machines = await packed("core.js")
 
 for (const [entry, size] of Object.entries(sizes)) {
-    test(`${entry} is packed whole, and only the first is over 20 KB`, async () => {
+    test(`${entry} is packed whole, and only the first is over 21 KB`, async () => {
         const source = await import(new URL(`../../Sources/LiveClientJS/${entry}`, import.meta.url))
         assert.deepEqual(Object.keys(await packed(entry)).sort(), Object.keys(source).sort())
-        assert.ok(size > 400 && (entry === "livegate.js" || size <= 20_480), `${size} bytes`)
+        assert.ok(size > 400 && (entry === "livegate.js" || size <= 21_504), `${size} bytes`)
     })
 }
 
@@ -46,9 +46,9 @@ function bundled(imported) {
 }
 
 for (const [imported, kilobytes] of [
-    ["RefreshCounts", 1.2], ["connect", 12.1], ["connect, LiveArchive, markRead", 14.4], ["connect, createMachine", 22.1],
-    ["connect, createMachine, Screens", 31.9],
-    ["connect, createMachine, Screens, openStore, openActions, IndexedDBActionStore, allTabs", 43.0],
+    ["RefreshCounts", 1.2], ["connect", 12.2], ["connect, LiveArchive, markRead", 14.6], ["connect, createMachine", 22.3],
+    ["connect, createMachine, Screens", 32.1],
+    ["connect, createMachine, Screens, openStore, openActions, IndexedDBActionStore, allTabs", 43.2],
 ]) {
     test(`an app that imports ${imported} loads at most ${kilobytes} KB for it`, t => {
         const size = gzipSync(bundled(imported), { level: 9 }).length

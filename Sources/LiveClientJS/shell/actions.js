@@ -319,6 +319,8 @@ export class LiveActions {
         if (changes.length > 0) this.#tabs?.post({ changed: {} })
         if (changes.length > 0 && !this.#isSending) this.#flushAt ??= this.now() + this.#queue.settings.coalescing
         for (const effect of effects) {
+            const [[name, { batch, actions, status }]] = Object.entries(effect)
+            this.#options.client?.environment.debug?.("actions", { [name]: { batch, count: actions?.length, status } })
             if (effect.send) this.#requests.send(effect.send, () => this.#isStored(effect.send.actions))
             else if (effect.requestToken) this.#requests.requestToken()
             else if (effect.rejected || effect.expired || effect.unauthorized) {

@@ -4,6 +4,7 @@ import { LivegateError } from "../core/errors.js"
 import { bindMethods } from "../core/bound.js"
 import { Addresses, askSync, lateAnswer } from "./requests.js"
 import { inTime, systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
+import { writeDecision } from "./debug.js"
 import { callApp, tellFailure } from "./failures.js"
 import { Link } from "./link.js"
 import { Snapshot } from "./snapshots.js"
@@ -61,7 +62,7 @@ class Client {
             this.#refuseClosed()
             return environment.fetch(url, settings)
         }
-        this.environment = { ...environment, fetch }
+        this.environment = { ...environment, fetch, debug: options.debug ? writeDecision : undefined }
         this._addresses = new Addresses(url)
         this.account = account ?? null
         this._onError = options.onError
@@ -128,7 +129,8 @@ class Client {
     }
 
     #changed(view) {
-        this.#connection.set(view.state)
+        const before = this.#connection.get()
+        if (this.#connection.set(view.state) !== before) this.environment.debug?.("connection is", view.state)
         if (!view.state.ended) return
         // A leading tab keeps its lock for a moment.
         if (!this.#link.isLeader) this.#unwatch?.()

@@ -12,6 +12,7 @@ export class LiveGate {
     #waiting = new Map()
     #last = 0
     #timer = null
+    #said = "open"
     /** What an app's function threw last that asks this API: `{call, thing, name, error}`. */
     lastError = null
     /** Is given each of them. */
@@ -57,6 +58,9 @@ export class LiveGate {
             this.#waiting.delete(number)
             decide(!effect.begin)
         }
+        const [name] = Object.keys(this.state)
+        if (name !== this.#said) this.#environment.debug?.("gate is", this.state)
+        this.#said = name
         this.#timer = setDue(this.#environment, this.#timer, this.#machine.wakeAt, () => this.#handle({ wake: {} }))
     }
 }

@@ -98,6 +98,7 @@ export class Link {
     #carryOut(effect) {
         const [[name, values]] = Object.entries(effect)
         const isCurrent = this.#current?.id === values.id
+        this.#environment.debug?.("connection", effect)
         switch (name) {
         case "fetchToken": return this.#fetchToken(values)
         case "open": return this.#open(values)

@@ -224,9 +224,13 @@ export class LiveMachine {
         if (this.#isClosed) return
         const { state, freshness, sign, metadata: { lastSuccess }, isUnauthorized, end } = this.#machine.view
         const { entries, isLoaded, knownStale, storeError, isInMemory } = this
-        this.#snapshot.set(
+        const before = this.getSnapshot(), now = this.#snapshot.set(
             { entries, isLoaded, state, freshness, sign, lastSuccess, knownStale, isUnauthorized, end, storeError, isInMemory })
+        if (now.state !== before?.state) this.#debug(" is", state)
+        if (now.freshness !== before?.freshness) this.#debug(" is", freshness)
     }
+
+    #debug(verb, decision) { this.#client.environment.debug?.(`machine ${this.#options.area}${verb}`, decision) }
 
     /** What becomes of the connection says whether there is a network, a token and somebody who looks. */
     #surroundings(state) {
@@ -256,6 +260,7 @@ export class LiveMachine {
     #carryOut(effect) {
         const name = caseOf(effect)
         const given = effect[name]
+        this.#debug("", effect)
         switch (name) {
         case "load": return void this.#load()
         case "commit": return void this.#commit(given)

@@ -219,6 +219,7 @@ export class ScreenLists {
     #give(list, input, now = this.#environment.now()) {
         if (this.#isClosed) return
         for (const effect of list.machine.handle(input, now)) {
+            this.#environment.debug?.(`list ${list.name}`, effect)
             if (effect.loadPage) this.#loadPage(list, effect.loadPage)
             else if (effect.giveUpPage) this.#requests.abort(`page ${list.page}`)
             // Each as if the event arrived now, after the page. A thing that cannot be fetched is in no page yet.

@@ -248,6 +248,7 @@ export class Screens {
     }
 
     #carryOut(effect, found) {
+        this.#environment.debug?.("screens", effect)
         if (effect.fetch) this.#fetch(effect.fetch)
         else if (effect.cancel) this.#requests.abort(`fetch ${effect.cancel.fetch}`)
         else if (effect.apply) this.#take(effect.apply, found)

@@ -97,7 +97,9 @@ export interface ClientOptions {
      * is also in the console, once for each function and error.
      */
     onError?: (failure: AppFailure) => void
-    /** Send the token by a ticket in the address, instead of a subprotocol. */
+    /** Writes each decision of the client and its machines in one line by `console.debug`: never a token or a ticket. */
+    debug?: boolean
+    /** Show the token by a ticket in the address, instead of a subprotocol. */
     ticket?: boolean
     /** The cursor that was kept from an earlier run; null: from now on. */
     since?: string | null
