@@ -1,5 +1,6 @@
 // Browsers.md, JavaScriptConnection.md, JavaScriptMachine.md and Counting.md in LiveClient.docc, README.md of the module: their code
-// runs as it stands there; that of JavaScriptTutorial.md in tutorial.test.js, of JavaScriptArchive.md in archivearticle.test.js.
+// runs as it stands there; that of JavaScriptTutorial.md in tutorial.test.js, of JavaScriptArchive.md in archivearticle.test.js, of TanStackQuery.md,
+// NextJS.md, ReactNative.md and ServiceWorkers.md in toolarticles.test.js.
 import assert from "node:assert/strict"
 import { readdirSync } from "node:fs"
 import { test } from "node:test"
@@ -14,11 +15,12 @@ const machines = blocksOf("JavaScriptMachine.md")
 const counting = blocksOf("Counting.md")
 const tutorial = blocksOf("JavaScriptTutorial.md")
 const past = blocksOf("JavaScriptArchive.md")
+const tools = ["TanStackQuery.md", "NextJS.md", "ReactNative.md", "ServiceWorkers.md"].flatMap(blocksOf)
 const readme = blocksOf("../../LiveClientJS/README.md")
 
 test("each block is one that runs here", () => {
-    const blocks = [browsers, connections, machines, counting, tutorial, past]
-    assert.deepEqual([...blocks, readme].map(list => list.length), [5, 1, 3, 1, 6, 5, 1])
+    const blocks = [browsers, connections, machines, counting, tutorial, past, tools]
+    assert.deepEqual([...blocks, readme].map(list => list.length), [5, 1, 3, 1, 6, 5, 7, 1])
     const all = readdirSync(articles).filter(name => name.endsWith(".md"))
         .reduce((sum, name) => sum + blocksOf(name).length, 0)
     assert.equal(all, blocks.flat().length)

@@ -23,6 +23,22 @@ export function useMemo(make, deps) {
     return memo.value
 }
 
+export function useState(first) {
+    const component = current, state = slot(() => ({ value: first }))
+    return [state.value, value => {
+        if (Object.is(state.value, value)) return
+        state.value = value
+        component.render()
+    }]
+}
+
+/** A context whose provider a test sets: `context.value`. */
+export function createContext(value) { return { value, Provider: "provider" } }
+
+export function useContext(context) { return context.value }
+
+export function createElement(type, props, ...children) { return { type, props: { ...props, children } } }
+
 export function useEffect(run, deps) {
     const effect = slot(() => ({ isEffect: true }))
     if (!isSame(deps, effect.deps)) Object.assign(effect, { run, deps, isDue: true })
