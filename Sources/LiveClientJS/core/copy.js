@@ -11,21 +11,36 @@ function copyPlain(value) {
 /** A value, and all that is in it. */
 export function copyOf(value) { return globalThis.structuredClone ? structuredClone(value) : copyPlain(value) }
 
-const isPlain = value => Array.isArray(value) || value?.constructor === Object
-
 /**
  * The old value, or parts of it, where the new one says the same: who compares by identity sees what has changed. What stands as
  * `value` is the app's, and the same only if it is the same object. Items with an `id` are found again wherever they stand.
  */
 export function reuse(old, next) {
-    if (!isPlain(old) || !isPlain(next) || Array.isArray(old) !== Array.isArray(next)) return next
-    const names = Object.keys(next), parts = Array.isArray(next) ? [] : {}
-    const hasItems = Array.isArray(next) && next[0]?.id !== undefined, items = hasItems && new Map(old.map(item => [item?.id, item]))
+    if (Array.isArray(next)) return Array.isArray(old) ? reuseItems(old, next) : next
+    return next?.constructor === Object && old?.constructor === Object ? reuseMembers(old, next) : next
+}
+
+function reuseItems(old, next) {
+    let byID = null, isSame = old.length === next.length
+    const items = next.map((item, index) => {
+        let before = old[index]
+        if (item?.id !== before?.id) {
+            byID ??= new Map(old.map(one => [one?.id, one]))
+            before = byID.get(item?.id)
+        }
+        const kept = reuse(before, item)
+        isSame &&= Object.is(kept, old[index])
+        return kept
+    })
+    return isSame ? old : items
+}
+
+function reuseMembers(old, next) {
+    const names = Object.keys(next), parts = {}
     let isSame = names.length === Object.keys(old).length
     for (const name of names) {
-        const part = next[name], isThere = !items || old[name]?.id === part?.id
-        parts[name] = name === "value" ? part : reuse(isThere ? old[name] : items.get(part.id), part)
-        isSame &&= Object.hasOwn(old, name) && Object.is(parts[name], old[name])
+        const part = parts[name] = name === "value" ? next[name] : reuse(old[name], next[name])
+        isSame &&= Object.is(part, old[name]) && (part !== undefined || Object.hasOwn(old, name))
     }
     return isSame ? old : parts
 }
