@@ -130,7 +130,7 @@ def test_an_erasure_ends_where_the_file_names_what_is_not_there(erasing, archive
 
 @pytest.mark.parametrize("is_ours, change, why", [
     (True, "PRAGMA user_version = 1000", "schema 1000 is of another version of Livegate"),
-    (False, "CREATE TABLE mine (a TEXT)", "is no archive of Livegate, and is left alone"),
+    (False, "CREATE TABLE mine (a TEXT)", "is not an archive of Livegate, and is left unchanged"),
     (True, "UPDATE archive SET server = 'another one'", "it holds events of the Kafka cluster 'another one'"),
 ], ids=["of a newer version", "of somebody else", "of another cluster"])
 def test_a_file_of_others_is_left_alone(archived, archive, tell, live, past, is_ours, change, why):
@@ -202,7 +202,7 @@ def test_a_full_disk_costs_what_is_newest_until_there_is_room(gateway, mock_brok
     tell(range(count))
     client.wait_for_id(str(count - 1), within=60)
     door.wait_for_log("the archive cannot be written")
-    eventually(lambda: "no room is left on the disk" in archive_line(door))
+    eventually(lambda: "no space is left on the disk" in archive_line(door))
     assert door.readyz()[0] == 200
     # What it holds is served, and nothing says that there is no more.
     page = past(door).page(order="asc", limit=1)

@@ -118,7 +118,7 @@ def cut_again_and_again(running, hurt, writer):
 
 
 def stop_while_it_is_stalled(running, hurt, topic):
-    lines = "does not answer, or stands still"
+    lines = "does not answer or does not advance"
     told = len(running.log(lines))
     hurt("fault", "all", "stall")
     # From then on a refresh waits for its answer most of the time.

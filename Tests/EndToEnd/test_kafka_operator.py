@@ -102,7 +102,7 @@ def judge(name, gateway, sentence, missing):
     for line in lines:
         told.setdefault((line["message"], line.get("broker"), line.get("topic"), line.get("setting")), []).append(line)
     # The cause, and that no broker is left; before them, at start, what the settings let expect.
-    expected = (sentence, "no Kafka broker can be reached", "a setting may not be what was meant")
+    expected = (sentence, "no Kafka broker can be reached", "a setting may be a mistake")
     assert all(any(part in line["message"] for part in expected) for line in lines), (name, lines)
     for again in told.values():
         times = [seconds(line) for line in again]

@@ -131,10 +131,11 @@ def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, sta
     # What stands behind an open transaction waits for its end.
     produce(bootstrap, topic_name, [event("PACC1", "behind")])
     # It hangs: that is told, and of which partition.
-    line = running.wait_for_log("a partition does not answer, or stands still")
-    assert (line["topic"], line["partition"]) == (topic_name, 0) and "a transaction is open" in line["reason"]
+    line = running.wait_for_log("a partition does not answer or does not advance")
+    why = "an open transaction blocks the records after it"
+    assert (line["topic"], line["partition"]) == (topic_name, 0) and why in line["reason"]
     verbose = running.asked("/readyz?verbose")[1]
-    assert f"[-]broker partition 0 of the topic {topic_name} stands still: a transaction is open" in verbose, verbose
+    assert f"[-]broker partition 0 of the topic {topic_name} does not advance: {why}" in verbose, verbose
     torn.signal(signal.SIGKILL)
     # The same name again: Kafka aborts what was open.
     produce(bootstrap, topic_name, [event("PACC1", "after")], transactional_id=topic_name)

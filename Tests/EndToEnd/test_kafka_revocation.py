@@ -108,7 +108,7 @@ def test_a_loss_under_a_clock_that_was_set_back_opens_no_door_and_is_told(kafka,
     told = eventually(lambda: re.search(r"^\[-\]control .* the clock was set back: .*$", readiness(door), re.M))
     assert door.readyz()[0] == 503
     assert told[0].replace("[-]control ", "control: ") in json.loads(door.asked("/admin/status")[1])["problems"]
-    assert len(door.log("tokens are good here from a time on that is to come")) == 1
+    assert len(door.log("tokens are valid here only from a future time on")) == 1
     faults.set_clock(0)
     eventually(lambda: door.readyz()[0] == 200 and status(door, late) == 401, what="all to be well again")
     assert status(door, tokens.signed("PACC1", iat=int(time.time()))) == 101

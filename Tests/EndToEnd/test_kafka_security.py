@@ -56,7 +56,7 @@ def test_each_way_to_log_in_delivers(either_kafka, gateway, live, library, reque
         assert "livegate-secret" not in "\n".join(node.program.err), name
         library_name = node.log("starting")[0]["library"]
         assert not library or "2.16.0" in library_name, name
-        warned = [line["reason"] for line in node.log("a setting may not be what was meant")]
+        warned = [line["reason"] for line in node.log("a setting may be a mistake")]
         is_warned = name.startswith("SCRAM") and "2.0.2" in library_name
         assert ["SCRAM" in reason and "2.6.1" in reason for reason in warned] == [True] * is_warned, name
 

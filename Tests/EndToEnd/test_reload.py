@@ -142,7 +142,7 @@ def test_renewed_files_are_used_without_a_signal_and_broken_ones_are_not(
         settings = rewrite(door, limits={"ping_interval": "1h", "max_lag": "7s"}, loops=1)
         eventually(lambda: any("limits.max_lag" in line.get("changed", "") for line in door.log("settings reloaded")),
                    what="the limit that changed")
-        assert door.wait_for_log("a changed setting counts after a restart")["setting"] == "loops"
+        assert door.wait_for_log("a changed setting takes effect after a restart")["setting"] == "loops"
         settings.write_text("limits: {max_lag: x\n")
         told = door.wait_for_log("settings not reloaded", count=len(door.log("settings not reloaded")) + 1)
         assert told["file"].startswith(str(settings)) and first.state.name == "OPEN"

@@ -27,11 +27,11 @@ struct ArchiveReport: Sendable {
             return
         }
         logger.warning(
-            "the archive lacks events that Kafka no longer had: pages tell of the gap",
+            "the archive lacks events that Kafka had already deleted: pages report the gap",
             [
                 .count: .number(count), .topic: .text(run.topic), .partition: .number(Int(run.partition)),
                 .offset: .number(Int(run.from)),
-                .advice: "let the topic keep records for longer than nodes or their archive may be away",
+                .advice: "let the topic keep records for longer than nodes or their archive may be down",
             ])
     }
 
@@ -44,22 +44,22 @@ struct ArchiveReport: Sendable {
     func tooManyErasures(now: UInt64) {
         guard let passed = limiter.pass("erasures", now: now) else { return }
         logger.error(
-            "more accounts are to be erased than the archive can remember: some of them stand in it still",
+            "more accounts are to be erased than the archive can remember: some of them are still in it",
             [
                 .file: file, .limit: .number(PendingErasures.maximum),
                 .advice:
-                    "restart the node once its archive is written again: the control topic says all of it once more",
+                    "restart the node once its archive is written again: it then reads all erasures from the control topic",
                 .suppressed: passed.suppressed,
             ])
     }
 
     func setAside(_ why: String, as other: String) {
         logger.error(
-            "the archive's file is damaged: it has another name now, and a new one is filled from Kafka",
+            "the archive's file is damaged: it was renamed, and a new file is filled from Kafka",
             [
                 .file: .text(other), .reason: .text(why),
                 .advice:
-                    "see whether the disk is well; read marks are in the damaged file alone; delete it once nobody needs it",
+                    "check the disk; read marks are only in the damaged file; delete it when it is not needed any more",
             ])
     }
 
@@ -74,7 +74,7 @@ struct ArchiveReport: Sendable {
         let text = Self.text(error)
         guard let passed = limiter.pass(text, now: now) else { return }
         logger.error(
-            "the archive cannot be written: live streams go on, and it is written on from where it was",
+            "the archive cannot be written: live streams go on, and writing resumes where it stopped",
             [
                 .file: file, .reason: .text(text), .advice: .text(advice(error)), .suppressed: passed.suppressed,
             ])
@@ -94,7 +94,7 @@ struct ArchiveReport: Sendable {
     /// It may be a vacuum of a large table, or one that waits for a lock.
     func overwritesLong(_ milliseconds: UInt64) {
         logger.warning(
-            "what was erased in the archive is not overwritten yet: an attempt is still under way",
+            "what was erased in the archive is not overwritten yet: an attempt is still running",
             [.file: file, .durationMilliseconds: .number(milliseconds), .advice: .text(slowAdvice)])
     }
 
@@ -113,7 +113,7 @@ struct ArchiveReport: Sendable {
         logger.error(
             "what the archive lacks cannot be read from Kafka",
             [
-                .reason: .text(reason), .advice: "see kafka.settings; the archive waits for it",
+                .reason: .text(reason), .advice: "check kafka.settings; the archive waits for it",
                 .suppressed: passed.suppressed,
             ])
     }
@@ -121,15 +121,15 @@ struct ArchiveReport: Sendable {
     func leaderIsSilent(_ topics: [String], _ partition: PartitionName, now: UInt64) {
         guard let passed = limiter.pass("log", now: now) else { return }
         logger.warning(
-            "the archive waits: the leader does not say whether its log is the one that is stored",
+            "the archive waits: the leader does not confirm that its log is the one that is stored",
             [
                 .topic: .text(topics[Int(partition.topic)]), .partition: .number(Int(partition.number)),
-                .advice: "see whether the partition's leader is well", .suppressed: passed.suppressed,
+                .advice: "check that the partition's leader is healthy", .suppressed: passed.suppressed,
             ])
     }
 
     private var slowAdvice: String {
-        store.isShared ? "see whether the database is well, and who holds its locks" : "see whether the disk is well"
+        store.isShared ? "check the database, and who holds its locks" : "check the disk"
     }
 
     /// What to check where PostgreSQL refuses a connection, by words of its message, all of a row: there is no code then.
@@ -140,9 +140,9 @@ struct ArchiveReport: Sendable {
         ),
         (["no password supplied"], "name the file with the password in archive.password_file"),
         (["FATAL", "does not exist"], "check the database and the user in archive.store: the node creates neither"),
-        (["no pg_hba.conf entry"], "let the user in from this machine in the server's pg_hba.conf, and check sslmode"),
+        (["no pg_hba.conf entry"], "allow the user from this machine in the server's pg_hba.conf, and check sslmode"),
         (["could not translate host name"], "check the host in archive.store, and the resolver"),
-        (["onnection refused"], "see whether PostgreSQL runs, and check the host and the port in archive.store"),
+        (["onnection refused"], "check that PostgreSQL runs, and check the host and the port in archive.store"),
         (["permission denied"], "grant the user of archive.store Create on the schema public"),
         (["too many clients"], "raise max_connections of PostgreSQL"),
     ]
@@ -154,17 +154,17 @@ struct ArchiveReport: Sendable {
 
     func advice(_ error: ArchiveError) -> String {
         switch error {
-        case .full: "make room on the disk: what was read meanwhile is read again from Kafka"
+        case .full: "free space on the disk: what was read meanwhile is read again from Kafka"
         case .readOnly:
             store.isShared
-                ? "see whether the database is a replica, or may be written by this user"
-                : "let this process write the file, its folder and the two files beside it"
-        case .otherSchema: "run the version of Livegate that has written it, or name another store"
+                ? "check whether the database is a replica, and whether this user may write to it"
+                : "allow this process to write the file, its folder and the two files beside it"
+        case .otherSchema: "run the version of Livegate that wrote it, or name another store"
         case .pooled: "name the database itself, or a pool whose sessions are its clients' (pool_mode = session)"
         case .otherServer: "name another store, or the brokers that this one was filled from"
         case .stillRead:
             store.isShared
-                ? "see which node has overwritten for so long"
+                ? "check which node has been overwriting for so long"
                 : "end what holds the file open, such as a shell or a backup"
         case .unavailable(let why) where store.isShared:
             Self.connectionAdvice(why) ?? slowAdvice
@@ -174,17 +174,17 @@ struct ArchiveReport: Sendable {
 
     static func text(_ error: ArchiveError) -> String {
         switch error {
-        case .full: "no room is left on the disk"
-        case .readOnly: "it may only be read"
+        case .full: "no space is left on the disk"
+        case .readOnly: "it is read-only"
         case .corrupt(let why): "it is damaged: \(why)"
-        case .notAnArchive(let what): "\(what) is no archive of Livegate, and is left alone"
+        case .notAnArchive(let what): "\(what) is not an archive of Livegate, and is left unchanged"
         case .otherSchema(let found, let wanted):
             "schema \(found) is of another version of Livegate: this one knows \(wanted)"
         case .otherServer(let found, let wanted):
             "it holds events of the Kafka cluster '\(found)', and the brokers are of '\(wanted)'"
         case .pooled: "each statement may come to another session of the server, as behind PgBouncer's transaction mode"
         case .overloaded(let maximum): "\(maximum) calls wait for it already"
-        case .stillRead: "somebody reads what is to be overwritten"
+        case .stillRead: "another process reads what is to be overwritten"
         case .closed: "it was closed"
         case .unavailable(let why): why
         }

@@ -33,7 +33,7 @@ package enum HorizonRepair {
         }
         return """
             horizon: \(Self.text(horizon.after)), set back from \(Self.text(horizon.before))
-            what was deleted by then is gone: pages that reach between the two tell a gap
+            events that were already deleted are gone: pages between the two report a gap
 
             """
     }

@@ -62,7 +62,7 @@ final class ControlIntake {
                 [
                     .topic: .text(record.topic), .partition: .number(Int(record.partition)),
                     .offset: .number(Int(record.offset)), .reason: .text("\(error)"),
-                    .advice: "write once more what was meant, or use livegate revoke and livegate erase",
+                    .advice: "write a valid record, or use livegate revoke and livegate erase",
                     .suppressed: passed.suppressed,
                 ])
         }
@@ -103,18 +103,18 @@ final class ControlIntake {
         case .nearlyNone:
             guard let passed = limiter.pass("nearly full", now: now) else { return }
             logger.warning(
-                "over three quarters are taken of what a node can remember of revocations; then the oldest count for everybody",
+                "over three quarters of the revocations that a node can remember are used; beyond it the oldest apply to all older tokens",
                 [
                     .count: .number(revocations.count), .limit: .number(revocations.maximumEntries),
-                    .advice: "revoke accounts instead of token after token", .suppressed: passed.suppressed,
+                    .advice: "revoke accounts instead of single tokens", .suppressed: passed.suppressed,
                 ])
         case .none:
             guard let passed = limiter.pass("overfull", now: now) else { return }
             logger.error(
-                "more is revoked than a node can remember: the oldest count for everybody with an older token",
+                "more revocations than a node can remember: the oldest apply to all older tokens",
                 [
                     .limit: .number(revocations.maximumEntries),
-                    .advice: "whoever is refused fetches a new token; revoke accounts instead of token after token",
+                    .advice: "refused clients fetch a new token; revoke accounts instead of single tokens",
                     .suppressed: passed.suppressed,
                 ])
         }
@@ -137,7 +137,7 @@ final class ControlIntake {
             logger.error(
                 sentence,
                 [
-                    .advice: "revoke and erase once more what was meant lately",
+                    .advice: "repeat the latest revocations and erasures",
                     .topic: .text(tracker.topicName(Int(partition.topic))),
                     .partition: .number(Int(partition.number)),
                 ])
@@ -148,7 +148,7 @@ final class ControlIntake {
             logger.error(
                 "control topic recreated; new nodes lack earlier revocations",
                 [
-                    .advice: "revoke and erase once more what is still to count",
+                    .advice: "repeat all revocations and erasures that must still apply",
                     .topic: .text(tracker.topicName(Int(topic))),
                 ])
         case .facts, .found, .vanished, .identified: break
@@ -175,7 +175,7 @@ final class ControlIntake {
             "control records lost; rejecting all earlier tokens and closing their connections one after the other",
             [
                 .before: .text(InternetDate.text(secondsSince1970: before)),
-                .advice: "clients fetch new tokens by themselves; the runbook says what to do about tokens without iat",
+                .advice: "clients fetch new tokens by themselves; see the runbook for tokens without iat",
             ])
     }
 }

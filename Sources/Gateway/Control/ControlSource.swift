@@ -176,11 +176,14 @@ final class ControlSource {
         let time = InternetDate.text(secondsSince1970: second)
         if !exchange(&isOutOfReach, with: true) {
             logger.error(
-                "after a loss of control records tokens are good here from a time on that is to come: the clock was set back",
-                [.before: .text(time), .advice: "restart this node once its clock is right; see why it was wrong"])
+                "after a loss of control records tokens are valid here only from a future time on: the clock was set back",
+                [
+                    .before: .text(time),
+                    .advice: "correct the clock, then restart this node; find out why the clock was wrong",
+                ])
         }
         return
-            "records were lost, tokens are good from \(time) on, and the clock was set back: restart once it is right"
+            "records were lost, tokens are valid from \(time) on, and the clock was set back: correct it, then restart"
     }
 
     private var stalled: String? {
@@ -190,10 +193,10 @@ final class ControlSource {
         }
         if !exchange(&isStalled, with: true) {
             logger.warning(
-                "the control topic does not answer: what is revoked meanwhile counts later",
-                [.topic: .text(consumer.topics[0]), .advice: "see whether the brokers that lead it are well"])
+                "the control topic does not answer: revocations are delayed",
+                [.topic: .text(consumer.topics[0]), .advice: "check that the brokers that lead it are healthy"])
         }
-        return "the topic \(consumer.topics[0]) does not answer, or stands still"
+        return "the topic \(consumer.topics[0]) does not answer or does not advance"
     }
 }
 

@@ -36,7 +36,8 @@ struct ClockReport {
                 : "the clock was set forward: what was read before counts as so much older",
             [
                 .seconds: .number(Int(jump / 1_000)),
-                .advice: "restart this node once its clock is right: it reads its window anew; see why it was wrong",
+                .advice:
+                    "correct the clock, then restart this node so that it reads its window again; find out why the clock was wrong",
             ])
         return max(0, jump)
     }

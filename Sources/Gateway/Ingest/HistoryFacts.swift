@@ -45,7 +45,8 @@ final class HistoryFacts {
                     "topic recreated; sending resync to all clients",
                     [
                         .topic: .text(consumer.tracker.topicName(Int(topic))),
-                        .advice: "clients fetch anew by themselves; if nobody meant it, ask who may delete topics",
+                        .advice:
+                            "clients fetch everything again by themselves; if this was not intended, check who may delete topics",
                     ])
             case .recordsLost(let partition, let loss):
                 lost.append(.partition(partition))

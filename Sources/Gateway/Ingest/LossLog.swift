@@ -31,12 +31,12 @@ final class LossLog {
         case .unreadable:
             (
                 "unreadable records; sending resync to all clients",
-                "look for damage in the brokers' log of this partition; clients fetch anew by themselves"
+                "check the brokers' log of this partition for damage; clients fetch everything again by themselves"
             )
         case .passedOver:
             (
                 "records skipped; sending resync to all clients",
-                "clients fetch anew by themselves; see whether a leader has changed, and report it with the lines before this one"
+                "clients fetch everything again by themselves; check whether a leader changed; report this line with those before it"
             )
         }
     }

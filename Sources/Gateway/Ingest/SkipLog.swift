@@ -30,7 +30,8 @@ final class SkipLog {
                 .reason: .text(reason.rawValue), .cause: .text("\(why)"), .topic: .text(position.topic),
                 .partition: .number(Int(position.partition)), .offset: .number(Int(position.offset)),
                 .advice: reason.isExpected
-                    ? .absent : "try livegate map with this record; then mend events, or who wrote it",
+                    ? .absent
+                    : "run livegate map with this record; then correct events in the settings, or the producer",
                 .suppressed: passed.suppressed,
             ])
     }

@@ -102,31 +102,31 @@ final class SourceStatus {
         if state.isStalled {
             let stalled = consumer.stalledPartitions
             logger.warning(
-                "a partition does not answer, or stands still: clients are told that the source is stalled",
+                "a partition does not answer or does not advance: clients are notified that the source is stalled",
                 [
                     .topic: .text(stalled?.topic ?? ""), .partition: .number(Int(stalled?.partition ?? -1)),
                     .partitions: .number(stalled?.count ?? 0),
                     .reason: stalled?.isHeld == true
-                        ? "a transaction is open: what follows it cannot be read" : .absent,
-                    .advice: "ask /admin/kafka for the partitions and their leaders; it is Kafka's team who has to act",
+                        ? "an open transaction blocks the records after it" : .absent,
+                    .advice: "/admin/kafka lists the partitions and their leaders; the Kafka team has to act",
                 ])
         } else {
-            logger.notice("answers flow again: clients are told that the source is live")
+            logger.notice("all partitions answer again: clients are notified that the source is live")
         }
         ingest.notify(state)
     }
 
     private var stalledPartitions: String {
         guard let (topic, partition, count, isHeld) = consumer.stalledPartitions else {
-            return "a partition stands still"
+            return "a partition does not advance"
         }
-        let others = count > 1 ? ", and \(count - 1) more" : ""
+        let others = count > 1 ? " (and \(count - 1) more)" : ""
         if isHeld {
             return
-                "partition \(partition) of the topic \(topic) stands still: a transaction is open, and what follows it cannot be "
-                + "read\(others)"
+                "partition \(partition) of the topic \(topic)\(others) does not advance: an open transaction blocks the "
+                + "records after it"
         }
-        return "partition \(partition) of the topic \(topic) does not answer, or stands still\(others)"
+        return "partition \(partition) of the topic \(topic)\(others) does not answer or does not advance"
     }
 }
 

@@ -98,8 +98,8 @@ package struct ConnectCheck {
             Line(
                 key,
                 """
-                \(topic): whether it can be written, as livegate revoke does, is not known: librdkafka \
-                \(KafkaLibrary.version) or the broker does not say
+                \(topic): cannot check whether livegate revoke may write to it: librdkafka \
+                \(KafkaLibrary.version) or the broker does not report the rights
                 """, isGood: true)
         }
     }

@@ -76,7 +76,7 @@ private struct ControlAssembly: Sendable {
             if outcome.isFull {
                 logger.error(
                     "more accounts were erased than a node can remember: it may serve the earlier ones after a restart",
-                    [.advice: "delete their records in Kafka, or wait until the node keeps no events of then"])
+                    [.advice: "delete their records in Kafka, or wait until the node keeps no events from that time"])
             }
             guard isNews else { return }
             logger.notice(

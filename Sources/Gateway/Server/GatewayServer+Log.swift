@@ -6,19 +6,19 @@ extension GatewayServer {
     func report(_ input: NodeLifecycle.Input, from before: NodeLifecycle.State) {
         guard lifecycle.state != before else { return }
         switch (input, lifecycle.state) {
-        case (.terminate, .hurried): logger.notice("the drain is cut short: everybody is closed now")
+        case (.terminate, .hurried): logger.notice("the drain is cut short: all connections are closed now")
         case (.terminate, _):
             logger.notice(
-                "draining: the node ends when everybody has left",
+                "draining: the node stops when all connections are closed",
                 [
                     .delayMilliseconds: .number(lifecycle.times.delay),
                     .windowMilliseconds: .number(lifecycle.times.window),
                 ])
         case (.interrupt, _): logger.notice("stopping")
-        case (.drain, _): logger.notice("draining: clients are refused until it is taken back")
-        case (.undrain, _): logger.notice("the drain is taken back: clients are let in")
+        case (.drain, _): logger.notice("draining: new clients are refused until the drain is cancelled")
+        case (.undrain, _): logger.notice("the drain is cancelled: new clients are accepted")
         case (.timePassed, .stopped) where before == .lingering || before == .hurried:
-            logger.notice("connections are cut: they did not leave in time")
+            logger.notice("connections are cut: they did not close in time")
         case (.timePassed, _), (.empty, _): break
         }
     }

@@ -128,7 +128,7 @@ package actor GatewayServer {
             for index in 0..<count { workers.append(try EventLoop(label: "\(index)")) }
             return (
                 try EventLoop(label: "ingest"), try EventLoop(label: "probe"), try EventLoop(label: "admin"),
-                try EventLoop(label: "judging"), workers
+                try EventLoop(label: "token checks"), workers
             )
         } catch {
             throw .system(error)

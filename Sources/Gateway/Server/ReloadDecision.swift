@@ -141,7 +141,7 @@ enum ReloadLine: Equatable {
                 ])
         case .refused(let problem, let others, let lost):
             logger.error(
-                "settings not reloaded: all stays as it was, but for static tokens that are gone; try livegate check",
+                "settings not reloaded: the old ones stay in use, except static tokens that were removed; try livegate check",
                 [
                     .cause: .text(cause), .file: "\(problem.location)",
                     .setting: problem.key.isEmpty ? .absent : .text(problem.key), .reason: .text(problem.text),
@@ -150,8 +150,8 @@ enum ReloadLine: Equatable {
                 ])
         case .needsRestart(let setting):
             logger.warning(
-                "a changed setting counts after a restart",
-                [.setting: .text(setting), .advice: "restart this node when it suits; until then the old value counts"])
+                "a changed setting takes effect after a restart",
+                [.setting: .text(setting), .advice: "restart this node to apply it; until then the old value is used"])
         case .warning(let problem): problem.warn(logger)
         }
     }
@@ -161,10 +161,10 @@ extension SettingsProblem {
     /// A warning is a line of the log, so that a reader of JSON gets nothing else.
     package func warn(_ logger: Logger) {
         logger.warning(
-            "a setting may not be what was meant",
+            "a setting may be a mistake",
             [
                 .file: "\(location)", .setting: key.isEmpty ? .absent : .text(key), .reason: .text(text),
-                .advice: "mend it, and let livegate check read the settings",
+                .advice: "correct the setting, and run livegate check",
             ])
     }
 }

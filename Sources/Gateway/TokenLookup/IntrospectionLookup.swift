@@ -95,7 +95,7 @@ final class IntrospectionLookup {
                     [
                         .url: .text(asked.url), .error: .text("\(error)"),
                         .advice:
-                            "see whether that server answers this node, with the client's id and secret of the settings",
+                            "check that the server answers this node, and the client's id and secret in the settings",
                         .suppressed: passed.suppressed,
                     ])
             }

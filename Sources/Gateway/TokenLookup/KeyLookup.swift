@@ -139,7 +139,7 @@ final class KeyLookup {
                 [
                     .issuer: .text(issuer.published.source.issuer), .url: .text(issuer.published.source.url),
                     .advice:
-                        "see whether that address answers this node with keys; keys_max_age is how long old ones count",
+                        "check that the address returns keys to this node; keys_max_age limits how long old keys are used",
                 ])
         }
         if let timer = issuer.timer.take() { loop.cancel(timer) }
@@ -209,7 +209,7 @@ final class KeyLookup {
                     [
                         .issuer: .text(source.issuer), .url: .text(source.url), .error: .text(failure.reason),
                         .advice:
-                            "see whether that address answers this node with keys, and keys_ca; the last good ones count",
+                            "check that the address returns keys to this node, and keys_ca; the last valid keys are used",
                         .suppressed: passed.suppressed,
                     ])
             }

@@ -16,11 +16,11 @@ struct ArchiveReportTests {
         (#"FATAL:  role "live" does not exist"#, "the database and the user in archive.store"),
         (#"FATAL:  no pg_hba.conf entry for host "10.0.0.5""#, "pg_hba.conf"),
         (#"could not translate host name "db" to address: Name or service not known"#, "the host in archive.store"),
-        (#"connection to server at "db", port 5432 failed: Connection refused"#, "whether PostgreSQL runs"),
+        (#"connection to server at "db", port 5432 failed: Connection refused"#, "check that PostgreSQL runs"),
         ("ERROR:  permission denied for schema public", "grant the user of archive.store Create"),
         ("FATAL:  sorry, too many clients already", "max_connections of PostgreSQL"),
-        ("the server does not answer", "whether the database is well"),
-        (#"ERROR:  relation "livegate_marks" does not exist"#, "whether the database is well"),
+        ("the server does not answer", "check the database, and who holds its locks"),
+        (#"ERROR:  relation "livegate_marks" does not exist"#, "check the database, and who holds its locks"),
     ]
 
     @Test(arguments: rows.indices) func `what PostgreSQL says comes with what to check`(row: Int) {
@@ -32,6 +32,6 @@ struct ArchiveReportTests {
 
     @Test func `of a file no database is told`() {
         let report = ArchiveReport(logger: Logger("test", to: SilentLog()), store: .sqlite(path: "/a.db"))
-        #expect(report.advice(.unavailable("permission denied")) == "see whether the disk is well")
+        #expect(report.advice(.unavailable("permission denied")) == "check the disk")
     }
 }
