@@ -60,7 +60,7 @@ def test_the_page_shows_the_node_by_keyboard_in_the_dark_and_on_a_phone(gateway,
         return browser.run("return document.activeElement.id || document.activeElement.tagName")
 
     browser.go(page)
-    eventually(lambda: state() == "asks for a token" and focus() == "token", 30, lambda: f"the question; {state()}")
+    eventually(lambda: state() == "token required" and focus() == "token", 30, lambda: f"the question; {state()}")
     assert browser.run("return document.getElementById('main').hidden")
     browser.press("falsch", TAB)
     assert focus() == "BUTTON"
@@ -100,15 +100,15 @@ def test_the_page_shows_the_node_by_keyboard_in_the_dark_and_on_a_phone(gateway,
     # A node that is gone: what was known stays, and says that it is old.
     browser.look(1200, 900)
     door.stop()
-    eventually(lambda: state().startswith("cannot be asked: "), 60, lambda: f"that the node is gone; {state()}")
+    eventually(lambda: state().startswith("unreachable: "), 60, lambda: f"that the node is gone; {state()}")
     assert browser.run("return document.getElementById('main').className") == "old"
     first = browser.run("return document.querySelector('#problems li').textContent")
-    assert re.fullmatch(r"This page gets no answer: what stands below is of \d\d:\d\d:\d\d UTC\.", first)
+    assert re.fullmatch(r"The node does not answer this page: the values below are of \d\d:\d\d:\d\d UTC\.", first)
     browser.picture(RESULTS / "status-gone.png")
     again = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"))
     browser.new_tab()
     browser.go(f"http://{again.admin}/")
-    eventually(lambda: state() == "asks for a token", 30, "that another tab asks")
+    eventually(lambda: state() == "token required", 30, "that another tab asks")
 
 
 # The question for the charts waits until it is let go, where it has the wrong token.
@@ -132,7 +132,7 @@ def test_a_late_refusal_does_not_forget_the_token_that_was_typed_since(gateway, 
         return browser.run("return document.getElementById('state').textContent")
 
     browser.go(f"http://{door.admin}/")
-    eventually(lambda: state() == "asks for a token", 30, lambda: f"the question; {state()}")
+    eventually(lambda: state() == "token required", 30, lambda: f"the question; {state()}")
     browser.run(HOLD)
     browser.press("falsch", ENTER)
     eventually(lambda: state().startswith("refused: "), 30, lambda: f"the refusal; {state()}")

@@ -108,7 +108,7 @@ struct AdminRequestReader {
                 used += 1
             }
         } catch {
-            return .refused(.malformed(Refusal(.badRequest, "The body is not chunked as it says.")))
+            return .refused(.malformed(Refusal(.badRequest, "The body is not in a valid chunked encoding.")))
         }
         guard !body.isTruncated else { return .refused(.bodyTooLarge) }
         guard body.isDone else {

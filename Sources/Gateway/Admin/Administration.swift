@@ -169,7 +169,7 @@ package final class Administration: Sendable, AdminSite {
     }
 
     func undrain() async throws(AdminRefusal) -> AdminAnswer {
-        guard await control.undrain() else { throw .conflict("The node is ending: that is not taken back.") }
+        guard await control.undrain() else { throw .conflict("The node is stopping: this cannot be cancelled.") }
         return AdminAnswer(200, "clients are let in")
     }
 

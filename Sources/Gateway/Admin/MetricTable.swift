@@ -41,14 +41,14 @@ enum MetricTable {
             { ["ok": $0.others.reloadsOK, "failed": $0.others.reloadsFailed] }),
         .one(
             "livegate_last_reload_successful", .gauge,
-            "Whether the node goes by its settings and files as they were read last; 1 before they are read again.",
+            "Whether the last reload of the settings and their files succeeded; 1 before the first reload.",
             { $0.others.lastReloadFailed ? 0 : 1 }),
         .by(
             outcome, "livegate_key_fetches_total", .counter, "Fetches of issuers' keys.",
             { ["ok": $0.others.keyFetchesOK, "failed": $0.others.keyFetchesFailed] }),
         .by(
             MetricLabel("outcome", ["active", "inactive", "failed"]), "livegate_introspections_total", .counter,
-            "Questions to the server that judges tokens.",
+            "Requests to the introspection server, by outcome.",
             {
                 [
                     "active": $0.others.introspectionsActive, "inactive": $0.others.introspectionsInactive,
@@ -66,7 +66,7 @@ enum MetricTable {
             }),
         .one(
             "livegate_control_up", .gauge,
-            "Whether the control topic is read, so that what is revoked counts. Only with control.topic.",
+            "Whether the control topic is read, so that revocations take effect. Only with control.topic.",
             { $0.readsControl.map { $0 ? 1 : 0 } }),
         .one(
             "livegate_control_records_rejected_total", .counter,
@@ -74,11 +74,11 @@ enum MetricTable {
             { Double($0.others.controlRecordsRejected) }),
         .one(
             "livegate_revocations_kept", .gauge,
-            "Accounts, people and tokens of which a node remembers that they are revoked; of 262144.",
+            "Revocations of accounts, people and tokens that the node remembers; at most 262144.",
             { Double($0.others.revocationsKept) }),
         .one(
             "livegate_log_lines_dropped_total", .counter,
-            "Lines of the log that nobody read in time, or that could not be written."
+            "Log lines that were dropped, because they were not read in time or could not be written."
         ) {
             Double($0.droppedLines)
         },
@@ -91,7 +91,7 @@ enum MetricTable {
         .one("livegate_accounts", .gauge, "Accounts with a connection.", { $0.ingest.map { Double($0.accounts) } }),
         .by(
             MetricLabel("outcome", handshakeOutcomes), "livegate_handshakes_total", .counter,
-            "Requests of clients that were let in, and those that were refused, by the refusal's code.",
+            "Requests of clients: accepted, or refused, by the code of the refusal.",
             { report in
                 var counted = report.loops.counters.refusals
                 counted["accepted"] = report.loops.counters.handshakes
@@ -104,14 +104,14 @@ enum MetricTable {
             { $0.loops.counters.tokenRefusals }),
         .by(
             MetricLabel("outcome", ["full", "resumed", "failed"]), "livegate_tls_handshakes_total", .counter,
-            "TLS handshakes in full, those that resumed a session, and those that came to nothing.",
+            "TLS handshakes: full, resumed from a session, or failed.",
             { report in
                 let counters = report.loops.counters
                 return ["full": counters.tlsFull, "resumed": counters.tlsResumed, "failed": counters.tlsFailed]
             }),
         .by(
             MetricLabel("reason", EarlyClose.allCases.map(\.rawValue)), "livegate_early_closes_total", .counter,
-            "Connections that were closed before TLS: no descriptor left for clients, too many of an address, too many a second.",
+            "Connections closed before TLS: no descriptor left for clients, too many from one address, too many per second.",
             { $0.loops.counters.earlyCloses }),
         .one(
             "livegate_tls_certificate_not_after_seconds", .gauge,
@@ -119,7 +119,7 @@ enum MetricTable {
             { $0.certificateEnd.map { Double($0) } }),
         .one(
             "livegate_proxy_headers_rejected_total", .counter,
-            "Connections that were closed, since they did not begin with a PROXY header of a trusted balancer.",
+            "Connections closed because they did not begin with a PROXY header from a trusted balancer.",
             { Double($0.loops.counters.proxyHeadersRejected) }),
         .by(
             MetricLabel("code", CloseLabel.all), "livegate_closes_total", .counter,
@@ -127,18 +127,18 @@ enum MetricTable {
             { $0.loops.counters.closes }),
         .by(
             MetricLabel("why", ResyncReason.allCases.map(\.rawValue)), "livegate_resyncs_total", .counter,
-            "Clients that were told to fetch everything again, by reason.", { $0.loops.counters.resyncs }),
+            "Resyncs, after which a client fetches everything again, by reason.", { $0.loops.counters.resyncs }),
     ]
 
     private static let deliveries: [MetricRow] = [
         .by(
             kinds, "livegate_deliveries_total", .counter, "Events that were handed to the kernel for a client.",
             { byKind($0.loops.deliveries.events) }),
-        .one("livegate_sent_bytes_total", .counter, "Bytes that the kernel took for clients, as they go over the wire.")
+        .one("livegate_sent_bytes_total", .counter, "Bytes that the kernel accepted for clients, as sent on the wire.")
         {
             Double($0.loops.work.reduce(0) { $0 + $1.sentBytes })
         },
-        .one("livegate_received_bytes_total", .counter, "Bytes that came from clients, as they came over the wire.") {
+        .one("livegate_received_bytes_total", .counter, "Bytes received from clients, as on the wire.") {
             Double($0.loops.work.reduce(0) { $0 + $1.receivedBytes })
         },
         .one("livegate_sends_total", .counter, "System calls that sent something to clients.") {
@@ -154,7 +154,7 @@ enum MetricTable {
         .one("livegate_behind_connections", .gauge, "Streams that catch up from the log.", { Double($0.loops.behind) }),
         .by(
             MetricLabel("outcome", CatchUpOutcome.allCases.map(\.rawValue)), "livegate_catch_ups_total", .counter,
-            "What catching up came to.",
+            "Results of catching up from the log.",
             { Dictionary(uniqueKeysWithValues: $0.loops.catchUps.map { ($0.key.rawValue, $0.value) }) }),
     ]
 
@@ -167,7 +167,7 @@ enum MetricTable {
         .one("livegate_log_accounts", .gauge, "Accounts with a log.", { $0.ingest.map { Double($0.size.accounts) } }),
         .by(
             MetricLabel("reason", ["age", "count", "bytes"]), "livegate_log_evictions_total", .counter,
-            "Events that left the logs: too old, over an account's number, over the bytes of all.",
+            "Events removed from the logs: too old, over the limit of an account, over the bytes of all logs.",
             { $0.ingest.map { ["age": $0.evictions.age, "count": $0.evictions.count, "bytes": $0.evictions.bytes] } }),
     ]
 
@@ -175,23 +175,23 @@ enum MetricTable {
         .one("livegate_archive_rows", .gauge, "Events in the archive. Only with an archive, as all of these.") {
             $0.others.archive.map { Double($0.rows) }
         },
-        .one("livegate_archive_bytes", .gauge, "What the archive takes on its disk.") {
+        .one("livegate_archive_bytes", .gauge, "Disk space that the archive uses.") {
             $0.others.archive.map { Double($0.bytes) }
         },
         .one(
             "livegate_archive_lag_seconds", .gauge,
-            "For how long there has been something that was read and is not in the archive yet.",
+            "How long events that were read have been waiting to be written to the archive.",
             { $0.others.archive.map { Double($0.lagMilliseconds) / 1000 } }),
         .one(
             "livegate_archive_gaps_total", .counter,
-            "Times that the archive was found to lack events, since Kafka no longer had them.",
+            "Times that events were missing from the archive because Kafka had already deleted them.",
             { $0.others.archive.map { Double($0.gaps) } }),
-        .one("livegate_archive_errors_total", .counter, "Times that the archive's store refused something.") {
+        .one("livegate_archive_errors_total", .counter, "Times that the archive's store refused a call.") {
             $0.others.archive.map { Double($0.errors) }
         },
         .one(
             "livegate_archive_too_old_total", .counter,
-            "Events that came when they were older than the archive keeps, and were not stored.",
+            "Events that were not stored, because they were already older than the archive keeps.",
             { $0.others.archive.map { Double($0.tooOld) } }),
     ]
 
@@ -199,7 +199,7 @@ enum MetricTable {
         MetricRow(
             "livegate_records_total", .counter,
             ["topic", MetricLabel("outcome", ["event"] + SkipReason.allCases.map(\.rawValue))],
-            "Records that were read: event, or why none came of them.",
+            "Records that were read: event, or the reason why they yield no event.",
             { report in
                 guard let ingest = report.ingest else { return [] }
                 return ingest.topics.enumerated().flatMap { index, topic -> [MetricRow.Sample] in
@@ -212,18 +212,18 @@ enum MetricTable {
         .one("livegate_kafka_up", .gauge, "Whether a broker answers.", { $0.ingest.map { $0.reachesBroker ? 1 : 0 } }),
         MetricRow(
             "livegate_kafka_lag_records", .gauge, ["topic", "partition"],
-            "Offsets between what is read and the log's end.",
+            "Offsets between the last record read and the end of the log.",
             { $0.lags.map { .count($0.topic, "\($0.number)", is: $0.records) } }),
         MetricRow(
             "livegate_kafka_lag_seconds", .gauge, ["topic", "partition"],
-            "For how long there has been something that is not read yet.",
+            "How long there have been records that are not read yet.",
             { $0.lags.map { .number([$0.topic, "\($0.number)"], $0.seconds) } }),
         .one("livegate_kafka_epoch_changes_total", .counter, "Topics that were recreated while the node ran.") {
             $0.ingest.map { Double($0.epochChanges) }
         },
         .by(
             MetricLabel("kind", ["repeated", "unread"]), "livegate_kafka_records_below_position_total", .counter,
-            "Records below the offset that is read next: read before, or never delivered, which all clients are told.",
+            "Records below the next offset to read: read before, or never delivered, after which all clients get a resync.",
             { $0.ingest.map { ["repeated": $0.recordsBelow.repeated, "unread": $0.recordsBelow.unread] } }),
     ]
 

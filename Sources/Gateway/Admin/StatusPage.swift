@@ -192,12 +192,12 @@ enum StatusPage {
             if (wants) { at("main").hidden = true; at("login").hidden = false; }
             if (isNew) at("token").focus();
             if (isRefused) tell("refused", ": this token is not the one of admin_token_file", true);
-            else if (isNew) tell("asks for a token", "", true);
+            else if (isNew) tell("token required", "", true);
             else if (!wants) {
-              tell("cannot be asked", ": " + error.message, true);
-              const known = answeredAt ? "what stands below is of " + answeredAt : "nothing is known of it";
+              tell("unreachable", ": " + error.message, true);
+              const known = answeredAt ? "the values below are of " + answeredAt : "no values are known";
               at("main").hidden = false;
-              at("problems").replaceChildren(make("li", "This page gets no answer: " + known + ".", "bad"));
+              at("problems").replaceChildren(make("li", "The node does not answer this page: " + known + ".", "bad"));
             }
           }
           timer = setTimeout(refresh, document.hidden ? 60000 : 5000);

@@ -71,7 +71,7 @@ struct PageParameters: Sendable, Equatable {
         parameters.entities = try reading.entities("ent")
         parameters.thing = try reading.identifier("id")
         if parameters.thing != nil, parameters.entities?.names.count != 1 {
-            throw Refusal(.badParameter, "id does not stand beside exactly one name in ent.")
+            throw Refusal(.badParameter, "id needs exactly one name in ent.")
         }
         parameters.isOldestFirst = try reading.isOldestFirst("order")
         parameters.limit = try reading.pageLimit("limit")

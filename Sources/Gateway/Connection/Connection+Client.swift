@@ -93,7 +93,7 @@ enum ProxyHeaderRejection: String, CaseIterable {
         case .untrusted: "if it is your balancer, add it to balancer.trusted; clients must come through the balancer"
         case .missing: "have the balancer send PROXY headers (HAProxy: send-proxy-v2, nginx: proxy_protocol on)"
         case .malformed, .tooLong: "have the balancer send version 1 or 2 for TCP, without large TLVs"
-        case .late, .cut: "see whether the balancer and the network between are overloaded"
+        case .late, .cut: "check whether the balancer or the network to it is overloaded"
         }
     }
 }

@@ -108,7 +108,7 @@ extension Connection {
     }
 
     func answerTimedOut() {
-        loop.logger.info("connection cut: it did not take its answer", [.peer: .text("\(client)")])
+        loop.logger.info("connection cut: the client did not read its answer", [.peer: .text("\(client)")])
         transport?.close(afterFlush: false)
     }
 }

@@ -37,7 +37,7 @@ final class ConnectionLog: Sendable {
             [
                 .peer: .text("\(client)"),
                 .origin: .text(String(decoding: origin.prefix(Self.maximumOriginBytes), as: UTF8.self)),
-                .advice: "if it is a page of yours, name it in auth.origins", .suppressed: suppressed,
+                .advice: "if this is your own page, add it to auth.origins", .suppressed: suppressed,
             ]
         }
     }
@@ -74,7 +74,7 @@ final class ConnectionLog: Sendable {
                 .peer: .text("\(client)"), .account: identity.map { .text($0.account.text) } ?? .absent,
                 .subject: identity?.subject.map { .text($0) } ?? .absent, .status: .number(refusal.status),
                 .code: .text(refusal.code.rawValue), .limit: .text("\(limit)"),
-                .advice: limit.isOfNode ? "add a node; or raise the limit, if this one has room" : .absent,
+                .advice: limit.isOfNode ? "add a node, or raise the limit if this node has capacity left" : .absent,
                 .suppressed: suppressed,
             ]
         }

@@ -52,7 +52,7 @@ final class ConnectionQuota: Sendable {
     func move(_ permit: inout ConnectionPermit?, of account: Account, to subject: String?) -> ConnectionLimit? {
         guard let held = permit.take() else { return nil }
         let (hasEntered, before, address) = held.end()
-        precondition(hasEntered, "a stream whose place counts for no account")
+        precondition(hasEntered, "a stream whose permit counts for no account")
         let after = SubjectKey(account, subject)
         let limit = state.withLock { $0.counts.move(from: before, to: after, $0.limits) }
         permit = ConnectionPermit(limit == nil ? after : before, address)
@@ -133,5 +133,5 @@ struct ConnectionPermit: ~Copyable {
         return counted
     }
 
-    deinit { assertionFailure("a place was dropped, and is counted for ever") }
+    deinit { assertionFailure("a permit was dropped, and stays counted") }
 }

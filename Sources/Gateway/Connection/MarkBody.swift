@@ -102,7 +102,7 @@ struct MarkReader {
                 return used
             }
         } catch {
-            throw Refusal(.badRequest, "The body is not chunked as it says.")
+            throw Refusal(.badRequest, "The body is not in a valid chunked encoding.")
         }
         early.drop(used)
         guard !reader.isTruncated else {

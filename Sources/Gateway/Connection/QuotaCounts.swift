@@ -156,7 +156,7 @@ struct QuotaCounts {
     }
 
     private static func remove<Key, Count: BinaryInteger>(_ key: Key, _ counts: inout [Key: Count]) {
-        guard let index = counts.index(forKey: key) else { preconditionFailure("a place is given back twice") }
+        guard let index = counts.index(forKey: key) else { preconditionFailure("a permit is released twice") }
         if counts.values[index] > 1 { counts.values[index] -= 1 } else { counts.remove(at: index) }
     }
 }

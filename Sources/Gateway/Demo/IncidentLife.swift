@@ -75,7 +75,7 @@ struct IncidentLife {
     private static let responders = ["PUSR0ANA", "PUSR0BEN", "PUSR0CHI", "PUSR0DEV", "PUSR0EVA", "PUSR0FAY"]
 
     private static let notes = [
-        "Looking into it.", "Rolled back to the release before.", "Not us: the provider has an incident of its own.",
+        "Investigating.", "Rolled back to the release before.", "Not us: the provider has an incident of its own.",
         "Restarted, watching.\nWill resolve in ten minutes.", "Doubled the pool; latency is going down.",
         "Can somebody from storage join?",
     ]
