@@ -72,7 +72,7 @@ package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
         case .notAnAddress: "an IPv4 or IPv6 address, perhaps with /BITS, or unix is expected"
         case .prefix(let range): "behind the slash a number from \(range.lowerBound) to \(range.upperBound) is expected"
         case .hostBits(let network, let address):
-            "bits behind the prefix are set: say \(network) for the network or \(address) for one address"
+            "bits behind the prefix are set: write \(network) for the network or \(address) for one address"
         }
     }
 }

@@ -129,8 +129,8 @@ extension SettingsDraft {
         report(
             path,
             """
-            must not be shorter than \(keep), \(text(needed)): an archive that is made anew would bring back accounts that \
-            were erased more than \(text(length)) ago. Leave it out, and it follows
+            must not be shorter than \(keep), \(text(needed)): a recreated archive would restore accounts that \
+            were erased more than \(text(length)) ago. Without this setting it is as long as \(keep)
             """)
     }
 }

@@ -6,8 +6,8 @@ package struct BalancerTable: SettingTable {
     package let trusted = Setting(
         "balancer.trusted", .list("a list of networks", of: .network), default: "[]",
         """
-        Whose word about a client's address is believed: your balancers, as networks (10.0.0.0/8, 'fd00::/8'), single \
-        addresses, or unix for all peers of Unix sockets. No limit on addresses counts them.
+        The peers that are trusted to name a client's address: your balancers, as networks (10.0.0.0/8, 'fd00::/8'), \
+        single addresses, or unix for all peers of Unix sockets. Limits per address do not apply to them.
         """)
     package let proxyProtocol = Setting(
         "balancer.proxy_protocol", .truth, default: "false",
@@ -21,7 +21,7 @@ package struct BalancerTable: SettingTable {
         default: "none",
         """
         The header in which trusted peers name the client: x-forwarded-for, forwarded (RFC 7239) or none. Its rightmost \
-        address that is not trusted counts.
+        address that is not trusted is the client's.
         """)
 
     package init() {}
@@ -64,8 +64,8 @@ extension SettingsDraft {
             report(
                 "\(trusted)[\(index)]",
                 """
-                \(network) is public: whoever connects from there may claim any address, and no limit on addresses \
-                counts them. List your balancers alone
+                \(network) is public: any client that connects from there can claim any address, and no limit per \
+                address applies to it. List only your balancers
                 """, isWarning: true)
         }
         guard networks.isEmpty else { return }

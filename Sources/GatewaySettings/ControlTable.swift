@@ -6,14 +6,14 @@ package struct ControlTable: SettingTable {
     package let topic = Setting(
         "control.topic", .topicOrNone, default: "''",
         """
-        A topic of its own, on the same brokers, by which tokens are revoked and accounts are erased on every node: see \
-        livegate revoke and livegate erase. '' is none. It is read back by retention before the node is ready, and is not to be compacted.
+        A separate topic on the same brokers, whose records revoke tokens and erase accounts on every node: see livegate \
+        revoke and livegate erase. '' is none. The node reads it, back to retention, before it is ready. It must not be compacted.
         """)
     package let retention = Setting(
         "control.retention", .duration(milliseconds: 1_000...31_536_000_000), default: "24h",
         """
-        For how long a revocation counts, and an erasure. Longer than any token lives; a fixed token is refused for as long. \
-        The topic itself has to keep its records at least so long (retention.ms). Left out, it is archive.keep where that is \
+        How long a revocation or an erasure applies. Must be longer than any token lives; a fixed token is refused for this \
+        long. The topic must keep its records at least this long (retention.ms). If not set, it is archive.keep where that is \
         longer and there is an archive.
         """)
 
@@ -27,7 +27,7 @@ extension SettingsDraft {
         guard let topic = settings.control.topic, isSound(path) else { return }
         followArchive()
         if isSound(topics), settings.kafka.topics.contains(topic) {
-            report(path, "'\(topic)' stands in \(topics) too: the control topic is one of its own, without events")
+            report(path, "'\(topic)' is also in \(topics): the control topic must be a separate topic, without events")
         }
         checkControlRetention()
         checkErasures()
@@ -74,8 +74,8 @@ extension SettingsDraft {
             report(
                 SettingsTable.path(of: \.auth.tokens),
                 """
-                holds tokens without an end: one that was revoked is let in again after \(text(length)), unless it was taken \
-                out of the file
+                holds tokens that do not expire: a revoked one is accepted again after \(text(length)), unless it was removed \
+                from the file
                 """, isWarning: true)
         }
     }

@@ -7,30 +7,30 @@ package struct IntrospectionTable: SettingTable {
     package let url = Setting(
         "auth.introspection.url", .fetchURL, default: "''",
         """
-        Where tokens are judged that are no JWTs (RFC 7662): https, or http on this machine. '' is nowhere. While it is \
-        out of reach such tokens are refused with 503.
+        Where tokens that are not JWTs are checked (RFC 7662): https, or http on this machine. '' is nowhere. While it is \
+        unreachable, such tokens are refused with 503.
         """)
     package let clientId = Setting(
         "auth.introspection.client_id", .text("our name there"), default: "''",
-        "Our name at that server, for Basic authentication.")
+        "The client id of this gateway at that server, for Basic authentication.")
     package let clientSecretFile = Setting(
         "auth.introspection.client_secret_file", .path, default: "''",
-        "A file with our secret at that server, in one line.")
+        "A file with the client secret of this gateway at that server, in one line.")
     package let ca = Setting(
         "auth.introspection.ca", .path, default: "''",
-        "A PEM file with the authorities that may vouch for that server. '' is those of the system.")
+        "A PEM file with the certificate authorities to trust for that server. '' is those of the system.")
     package let accountClaim = Setting(
         "auth.introspection.account_claim", .nonEmptyText("the name of a member"), default: "account_id",
         "The member of an answer that holds the account.")
     package let cache = Setting(
         "auth.introspection.cache", .duration(milliseconds: 1_000...86_400_000), default: "60s",
         """
-        How long an answer counts, and how long a token is good whose answer has no exp. Refusals count for 10 s, at most \
-        100,000 answers are kept.
+        How long an answer is used, and how long a token is valid whose answer has no exp. Refusals are used for 10 s; at \
+        most 100,000 answers are kept.
         """)
     package let timeout = Setting(
         "auth.introspection.timeout", .duration(milliseconds: 10...60_000), default: "2s",
-        "How long an answer may take. Then the token is refused with 503.")
+        "The longest wait for an answer. After it the token is refused with 503.")
 
     package init() {}
 }
@@ -51,7 +51,7 @@ extension SettingsDraft {
             return nil
         }
         if section.clientId.isEmpty {
-            report(Path.path(of: \.auth.introspection.clientId), "is missing: the server wants to know who asks")
+            report(Path.path(of: \.auth.introspection.clientId), "is missing: the server requires a client id")
         }
         let authorities = authorities(section.ca, Path.path(of: \.auth.introspection.ca))
         guard let secret = clientSecret(section.clientSecretFile), !section.clientId.isEmpty else { return nil }

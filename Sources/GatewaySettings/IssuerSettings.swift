@@ -9,7 +9,7 @@ package struct IssuerTable: SettingTable {
         "issuer", .text("the claim iss"), default: "''", "The claim `iss`, byte by byte. Required.")
     package let audience = Setting(
         "audience", .oneOrMore("an audience or a list of them", of: .nonEmptyText("an audience")), default: "[]",
-        "One text or a list: one of them must stand in the claim `aud`. Without it a token that has `aud` is refused.")
+        "One text or a list: the claim `aud` must contain one of them. Without it a token that has `aud` is refused.")
     package let algorithms = Setting(
         "algorithms",
         .list("a list of algorithms", of: .choice(SignatureAlgorithm.allCases.map { ($0.rawValue, $0) })),
@@ -26,7 +26,7 @@ package struct IssuerTable: SettingTable {
         """)
     package let keysCa = Setting(
         "keys_ca", .path, default: "''",
-        "A PEM file with the authorities that may vouch for the server of keys_url. '' is those of the system.")
+        "A PEM file with the certificate authorities to trust for keys_url. '' is those of the system.")
     package let keysRefresh = Setting(
         "keys_refresh", .duration(milliseconds: 100...604_800_000), default: "10m", "How often keys_url is fetched.")
     package let keysCooldown = Setting(
@@ -35,8 +35,8 @@ package struct IssuerTable: SettingTable {
     package let keysMaxAge = Setting(
         "keys_max_age", .duration(milliseconds: 1_000...31_536_000_000), default: "24h",
         """
-        How long keys count that cannot be fetched again. Then tokens of this issuer are refused with 503 until they can. \
-        Longer than keys_refresh.
+        How long keys are used that cannot be fetched again. After it, tokens of this issuer are refused with 503 until they \
+        can. Must be longer than keys_refresh.
         """)
     package let accountClaim = Setting(
         "account_claim", .nonEmptyText("the name of a claim"), default: "account_id",

@@ -111,8 +111,8 @@ extension SettingsDraft {
         report(
             isRateAlone ? rate : message,
             """
-            max_message_bytes \(bytes.0) is over max_inbound_bytes_per_second \(bytes.1): whoever sends a message that long \
-            is closed with 4429. Lower the first, or raise the second
+            max_message_bytes \(bytes.0) is over max_inbound_bytes_per_second \(bytes.1): a client that sends a message that \
+            long is closed with 4429. Lower the first, or raise the second
             """, isWarning: true)
     }
 

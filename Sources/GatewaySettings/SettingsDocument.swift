@@ -25,8 +25,8 @@ package enum SettingsDocument {
         }
         text += comment(
             """
-            A gateway that runs reads this file again at SIGHUP, and by itself when it has changed: what stands in \
-            \(atOnce.joined(separator: ", ")) counts at once, the rest after a restart.
+            A running gateway reads this file again at SIGHUP, and by itself when it has changed: changes of \
+            \(atOnce.joined(separator: ", ")) apply at once, the rest after a restart.
             """, indent: "")
         var current: [Substring] = []
         for row in SettingsTable.rows {

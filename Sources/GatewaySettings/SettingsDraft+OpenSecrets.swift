@@ -37,19 +37,19 @@ extension SettingsDraft {
                 report(
                     setting,
                     """
-                    \(name) is a secret in the environment, which whoever inspects the unit or the container reads: put it into a \
-                    file, and name that in \(files)
+                    \(name) is a secret in the environment, which anyone who inspects the unit or the container can read: put it \
+                    into a file, and name that in \(files)
                     """, isWarning: true)
             }
             guard Self.kafkaSecrets.contains(property.name), case .file(let path) = locations[setting]?.origin,
                 BoundedFile.isOpenToAll(path)
             else { continue }
-            report(setting, "this file can be read by everybody on this machine: chmod o= it", isWarning: true)
+            report(setting, "this file is readable by all users of this machine: run chmod o= on it", isWarning: true)
         }
     }
 
     private mutating func reportIfOpen(_ setting: String, _ path: String) {
         guard isSound(setting), BoundedFile.isOpenToAll(path) else { return }
-        report(setting, "\(path) can be read by everybody on this machine: chmod o= it", isWarning: true)
+        report(setting, "\(path) is readable by all users of this machine: run chmod o= on it", isWarning: true)
     }
 }

@@ -22,8 +22,8 @@ package struct SettingsTable: SettingTable {
     package let adminTokenFile = Setting(
         "admin_token_file", .path, default: "''",
         """
-        A file with the token that the administration asks for, but for /livez and /readyz. Needed where admin is neither \
-        on loopback nor a Unix socket.
+        A file with the token that the administration requires, except for /livez and /readyz. Required where admin is \
+        neither on loopback nor a Unix socket.
         """)
     package let adminHosts = Setting(
         "admin_hosts", .list("a list of host names", of: .hostName), default: "[]",
@@ -35,8 +35,8 @@ package struct SettingsTable: SettingTable {
     package let reloadInterval = Setting(
         "reload_interval", .durationOrNone(milliseconds: 100...86_400_000), default: "10s",
         """
-        How often this file and those that it names are looked at: what has changed is read again, as with SIGHUP, once two \
-        looks have found it the same. 0s: never.
+        How often this file and those that it names are checked for changes. A changed file is read again, as with SIGHUP, \
+        once two checks have found the same content. 0s: never.
         """)
 
     package let tls = TLSTable()
@@ -84,7 +84,7 @@ package struct TLSTable: SettingTable {
 
     package let certificate = Setting(
         "tls.certificate", .path, default: "''",
-        "A PEM file with our certificate and, behind it, its chain. With it, listeners speak TLS 1.2 and 1.3 alone.")
+        "A PEM file with our certificate and, behind it, its chain. With it, listeners speak only TLS 1.2 and 1.3.")
     package let key = Setting(
         "tls.key", .path, default: "''", "A PEM file with the private key of the certificate, RSA or ECDSA.")
     package let ticketSecretFile = Setting(
@@ -104,25 +104,25 @@ package struct KafkaTable: SettingTable {
     package let topics = Setting(
         "kafka.topics", .list("a list of topics", of: .topic, atLeastOne: true), default: "[incidents]",
         flag: .init("topics", "TOPIC,…"),
-        "Topics with the events, all partitions of each. A topic that is missing is waited for, and never made.")
+        "Topics with the events, all partitions of each. The node waits for a missing topic, and never creates it.")
     package let settings = Setting(
         "kafka.settings", .kafkaProperties, default: "{}",
         """
         Properties of librdkafka: TLS (security.protocol, ssl.ca.location), logins (sasl.mechanism, sasl.username, \
         sasl.password) and the like. Each is also a variable: LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD is sasl.password. \
-        Refused are those that our promises rest on, such as isolation.level, auto.offset.reset and group.id.
+        Properties that the gateway itself relies on are refused, such as isolation.level, auto.offset.reset and group.id.
         """)
     package let settingsFiles = Setting(
         "kafka.settings_files", .kafkaFiles, default: "{}",
         """
-        Files with the values of properties of librdkafka, {sasl.password: FILE}: what is a secret is then neither in this file \
-        nor in the environment. They are read at the start; the end of the last line is no part of a value.
+        Files with the values of properties of librdkafka, {sasl.password: FILE}, so that a secret is neither in this \
+        file nor in the environment. They are read at the start; the end of the last line is not part of a value.
         """)
     package let brokerGrace = Setting(
         "kafka.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), default: "never", effect: .atOnce,
         """
-        How long brokers may be out of reach before /readyz says so. Connections stay. never: it does not, since all nodes \
-        lose the same Kafka, and a balancer would take every one of them out at once.
+        How long brokers may be unreachable before /readyz reports it. Connections stay open. never: it does not, since all \
+        nodes lose the same Kafka, and a balancer would remove every one of them at once.
         """)
 
     package init() {}
@@ -132,31 +132,31 @@ package struct EventsTable: SettingTable {
     package let preset = Setting(
         "events.preset", .choice(Preset.allCases.map { ($0.rawValue, $0) } + [("", nil)]), default: "rails",
         """
-        Where account, entity, id and type stand in the records: \
+        Where account, entity, id and type are in the records: \
         \(Preset.allCases.map(\.rawValue).joined(separator: ", ")). '' is none; then all four are named below.
         """)
     package let account = Setting(
         "events.account", .sources, default: "''",
         """
-        Where the account stands: /pointer into the value, row:/pointer into the changed row (debezium presets), \
+        Where the account is: /pointer into the value, row:/pointer into the changed row (debezium presets), \
         header:NAME, key, key:/pointer or topic:N (the Nth part between dots, -1 is the last). Of a list, the first that \
-        yields text counts. Empty: as in the preset. With the preset debezium, a row that moves to another account is told to \
-        both; a deletion needs a table with REPLICA IDENTITY FULL.
+        yields text counts. Empty: as in the preset. With the preset debezium, a row that moves to another account is reported \
+        to both; a deletion needs a table with REPLICA IDENTITY FULL.
         """)
     package let entity = Setting(
-        "events.entity", .sources, default: "''", "Where the name of the entity stands, by the same rules.")
+        "events.entity", .sources, default: "''", "Where the name of the entity is, by the same rules.")
     package let id = Setting(
-        "events.id", .sources, default: "''", "Where the id of the entity stands, by the same rules.")
+        "events.id", .sources, default: "''", "Where the id of the entity is, by the same rules.")
     package let type = Setting(
-        "events.type", .sources, default: "''", "Where the type of the change stands, by the same rules.")
+        "events.type", .sources, default: "''", "Where the type of the change is, by the same rules.")
     package let rename = Setting(
         "events.rename", .translations, default: "{}",
-        "Entities by other names, {incidents: incident}. They add to the preset's own.")
+        "Other names for entities, {incidents: incident}, in addition to those of the preset.")
     package let drop = Setting(
         "events.drop", .list("a list of entities", of: .text("an entity")), default: "[]",
-        "Entities that are left out, by their names before renaming. They add to the preset's own.")
+        "Entities that are left out, by their names before renaming, in addition to those of the preset.")
     package let types = Setting(
-        "events.types", .translations, default: "{}", "Types by other names, {destroyed: deleted}.")
+        "events.types", .translations, default: "{}", "Other names for types, {destroyed: deleted}.")
 
     package init() {}
 }
@@ -166,24 +166,24 @@ package struct AuthTable: SettingTable {
 
     package let jwt = Setting(
         "auth.jwt", .issuers, default: "[]",
-        "Whose tokens are accepted. A token is tried with the keys of the issuer that it names, and with no others.")
+        "The issuers whose tokens are accepted. A token is verified only with the keys of the issuer that it names.")
     package let tokens = Setting(
         "auth.tokens", .path, default: "''",
         "A file with fixed tokens for development, a YAML list of {sha256: HEX, account: PACC1, subject: dev}.")
     package let anonymous = Setting(
         "auth.anonymous", .account, default: "''",
-        "Lets callers without a token in, as this account. A bad token is refused all the same.")
+        "Accepts callers without a token, as this account. An invalid token is still refused.")
     package let origins = Setting(
         "auth.origins", .list("a list of origins", of: .origin), default: "[]",
         """
         The pages that may connect: https://app.example.com, or https://*.example.com for all hosts below a name. A \
-        request with any other Origin is refused with 403, one without is let through. Empty: Origin is not looked at.
+        request with any other Origin is refused with 403, one without is accepted. Empty: Origin is not checked.
         """)
     package let cookie = Setting(
         "auth.cookie", .cookieName, default: "''",
         """
-        The cookie with the token of callers that bring none otherwise. It counts in what pages of auth.origins ask, and \
-        in a browser's own GET of the same origin.
+        The cookie with the token of callers that send no other. It is used in requests from pages of auth.origins, and in \
+        a browser's own GET of the same origin.
         """)
     package let introspection = IntrospectionTable()
     package let tickets = TicketsTable()
@@ -221,17 +221,17 @@ package struct LifecycleTable: SettingTable {
     package let drainDelay = Setting(
         "lifecycle.drain_delay", .duration(milliseconds: times), default: "5s",
         """
-        From SIGTERM to the end of letting clients in. Meanwhile /readyz says draining: as long as a balancer needs to notice.
+        Time from SIGTERM until new clients are refused. /readyz reports draining meanwhile; a balancer must notice in this time.
         """)
     package let drainWindow = Setting(
         "lifecycle.drain_window", .duration(milliseconds: times), default: "30s",
         """
-        After it, the time over which connections are closed one by one. The node ends 5 s later at the latest. Where revocations \
-        were lost, clients are sent for new tokens over the same time, but 10 s at least.
+        The time after drain_delay over which connections are closed one by one. The node stops 5 s later at the latest. After \
+        a loss of revocations, clients have to fetch new tokens, spread over the same time, but over 10 s at least.
         """)
     package let drainRetry = Setting(
         "lifecycle.drain_retry", .duration(milliseconds: times), default: "5s",
-        "Closed clients are asked to come back after a random time of at most this.")
+        "Clients whose connection is closed are asked to reconnect after a random time of at most this.")
 
     package init() {}
 

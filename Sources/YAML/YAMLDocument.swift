@@ -69,7 +69,7 @@ struct YAMLLines {
                 problems.append(
                     YAMLProblem(
                         line: index + 1, key: key(nearLine: index + 1),
-                        text: "a tab as indentation: YAML takes blanks only"))
+                        text: "a tab as indentation: YAML allows only spaces"))
             }
         }
         return problems

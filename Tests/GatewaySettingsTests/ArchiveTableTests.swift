@@ -39,8 +39,8 @@ struct ArchiveTableTests {
             people's read marks differ between them. Use PostgreSQL for more than one node
             """
         let shorter = """
-            must not be shorter than archive.keep, 90d: an archive that is made anew would bring back accounts that were \
-            erased more than 1d ago. Leave it out, and it follows
+            must not be shorter than archive.keep, 90d: a recreated archive would restore accounts that were \
+            erased more than 1d ago. Without this setting it is as long as archive.keep
             """
         let (file, shared) = ("archive: {store: 'sqlite:/a.db'", "archive: {store: 'postgresql://db/a'")
         let rows: [(text: String, lines: [String])] = [

@@ -15,7 +15,7 @@ struct BalancerSettingsTests {
                 [
                     """
                     gate.yaml:1: balancer.trusted[0]: '10.1.2.3/8' is not a network (10.0.0.0/8, fd00::/8, one address, or unix): \
-                    bits behind the prefix are set: say 10.0.0.0/8 for the network or 10.1.2.3 for one address
+                    bits behind the prefix are set: write 10.0.0.0/8 for the network or 10.1.2.3 for one address
                     """
                 ]
             ),
@@ -59,12 +59,12 @@ struct BalancerSettingsTests {
                 "balancer: {trusted: [10.0.0.1, 203.0.113.0/24, 0.0.0.0/0]}\n",
                 [
                     """
-                    gate.yaml:1: warning: balancer.trusted[1]: 203.0.113.0/24 is public: whoever connects from there may claim \
-                    any address, and no limit on addresses counts them. List your balancers alone
+                    gate.yaml:1: warning: balancer.trusted[1]: 203.0.113.0/24 is public: any client that connects from there \
+                    can claim any address, and no limit per address applies to it. List only your balancers
                     """,
                     """
-                    gate.yaml:1: warning: balancer.trusted[2]: 0.0.0.0/0 is public: whoever connects from there may claim any \
-                    address, and no limit on addresses counts them. List your balancers alone
+                    gate.yaml:1: warning: balancer.trusted[2]: 0.0.0.0/0 is public: any client that connects from there can \
+                    claim any address, and no limit per address applies to it. List only your balancers
                     """,
                 ]
             ),

@@ -5,7 +5,7 @@ import Testing
 struct ControlTableTests {
     @Test func `the control topic is one of its own, and revocations outlive what is known to live`() {
         let tokens =
-            "gate.yaml:1: warning: auth.tokens: holds tokens without an end: one that was revoked is let in again after"
+            "gate.yaml:1: warning: auth.tokens: holds tokens that do not expire: a revoked one is accepted again after"
         let erasures = """
             gate.yaml:1: warning: control.retention: should be longer than history.retention (1d): what was erased more than \
             10m ago is served again after a start
@@ -17,7 +17,7 @@ struct ControlTableTests {
                 "kafka: {topics: [a, c]}\ncontrol:\n  topic: c\n",
                 [
                     """
-                    gate.yaml:3: control.topic: 'c' stands in kafka.topics too: the control topic is one of its own, without \
+                    gate.yaml:3: control.topic: 'c' is also in kafka.topics: the control topic must be a separate topic, without \
                     events
                     """
                 ]
@@ -34,7 +34,7 @@ struct ControlTableTests {
             ("auth: {tokens: t}", []),
             (
                 "{auth: {tokens: t}, control: {topic: c}}",
-                ["\(tokens) 1d, unless it was taken out of the file"]
+                ["\(tokens) 1d, unless it was removed from the file"]
             ),
             ("{auth: {\(introspection), cache: 10m}}, control: {topic: c, retention: 10m}}", [erasures]),
             ("{history: {retention: 2h}, control: {topic: c, retention: 2h}}", []),

@@ -54,7 +54,7 @@ struct KafkaFilesTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.path + "password")
         #expect(
             try folder.check(text).lines.contains {
-                $0.contains("warning: ") && $0.contains("can be read by everybody")
+                $0.contains("warning: ") && $0.contains("is readable by all users")
             })
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.path + "password")
         #expect(try !folder.check(text).lines.contains { $0.contains("password can be read") })

@@ -52,14 +52,14 @@ import Tokens
               tickets: {secret_file: tickets}
             """
         let before = try folder.check(text).lines
-        #expect(!before.contains { $0.contains("everybody") }, "\(before)")
+        #expect(!before.contains { $0.contains("all users") }, "\(before)")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
         let names = ["admin", "tickets", "tls-tickets", "client", "password", "own.pem", "shared.json", "gate.yaml"]
-        let lines = try folder.check(text).lines.filter { $0.contains("everybody") }
+        let lines = try folder.check(text).lines.filter { $0.contains("all users") }
         #expect(lines.count == names.count, "\(lines)")
         for name in names {
             let shown = name == "gate.yaml" ? "kafka.settings.sasl.password: this file" : name
-            #expect(lines.contains { $0.contains("warning: ") && $0.contains(": \(shown) can be read by everybody") })
+            #expect(lines.contains { $0.contains("warning: ") && $0.contains(": \(shown) is readable by all users") })
             try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.path + name)
         }
         #expect(try folder.check(text).lines == before)
@@ -109,7 +109,7 @@ import Tokens
         #expect(
             try check(url).lines
                 == [
-                    "client_id: is missing: the server wants to know who asks", "client_secret_file: \(secret)",
+                    "client_id: is missing: the server requires a client id", "client_secret_file: \(secret)",
                 ].map { "gate.yaml: auth.introspection.\($0)" })
         for file in ["two", "none"] {
             #expect(
@@ -266,14 +266,14 @@ import Tokens
         (
             "max_message_bytes: 65537",
             "gate.yaml:2: warning: limits.max_message_bytes: max_message_bytes 65537 is over max_inbound_bytes_per_second "
-                + "64KiB: whoever sends a message that long is closed with 4429. Lower the first, or raise the second"
+                + "64KiB: a client that sends a message that long is closed with 4429. Lower the first, or raise the second"
         ),
         ("max_inbound_bytes_per_second: 4KiB", nil),
         (
             "max_inbound_bytes_per_second: 1KiB",
             "gate.yaml:2: warning: limits.max_inbound_bytes_per_second: max_message_bytes 4KiB is over "
-                + "max_inbound_bytes_per_second 1KiB: whoever sends a message that long is closed with 4429. Lower the first, or "
-                + "raise the second"
+                + "max_inbound_bytes_per_second 1KiB: a client that sends a message that long is closed with 4429. Lower "
+                + "the first, or raise the second"
         ),
     ]
 

@@ -253,7 +253,7 @@ import Testing
                 "gate.yaml:1: a: no such key: did you mean 'tls'?",
             ]
         ),
-        ("log:\n\tlevel: info\n", ["gate.yaml:2: log.level: a tab as indentation: YAML takes blanks only"]),
+        ("log:\n\tlevel: info\n", ["gate.yaml:2: log.level: a tab as indentation: YAML allows only spaces"]),
     ]
 
     @Test(arguments: rows.indices) func `a wrong setting is told with file, line, key and what would be right`(row: Int)

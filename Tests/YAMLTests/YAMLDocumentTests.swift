@@ -52,13 +52,13 @@ extension YAMLElement {
             ),
             (
                 "kafka:\n\tbrokers: x\n",
-                [.init(line: 2, key: "kafka.brokers", text: "a tab as indentation: YAML takes blanks only")]
+                [.init(line: 2, key: "kafka.brokers", text: "a tab as indentation: YAML allows only spaces")]
             ),
             (
                 "a:\n  b: 1\n \tc: 1\n\t- d: 1\n",
                 [
-                    .init(line: 3, key: "a.c", text: "a tab as indentation: YAML takes blanks only"),
-                    .init(line: 4, key: "a.d", text: "a tab as indentation: YAML takes blanks only"),
+                    .init(line: 3, key: "a.c", text: "a tab as indentation: YAML allows only spaces"),
+                    .init(line: 4, key: "a.d", text: "a tab as indentation: YAML allows only spaces"),
                 ]
             ),
             ("a: 1\n---\nb: 2\n", [.init(line: 2, key: "", text: "a second document: settings are one document")]),
