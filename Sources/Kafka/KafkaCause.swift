@@ -20,7 +20,7 @@ extension KafkaCause {
         switch self {
         case .hostUnknown: "the name of the Kafka broker is not known; check kafka.brokers and the resolver"
         case .connectionRefused: "the Kafka broker refuses connections; is it running, and is kafka.brokers right?"
-        case .noRoute: "there is no way to the Kafka broker; check the network, a firewall and kafka.brokers"
+        case .noRoute: "there is no route to the Kafka broker; check the network, the firewall and kafka.brokers"
         case .brokerSilent:
             """
             the Kafka broker accepts our connections and does not answer; check that it runs well, kafka.brokers and \
@@ -47,7 +47,7 @@ extension KafkaCause {
         case .certificateExpired:
             "the Kafka broker's certificate has expired; renew it there, and check the clock of this machine"
         case .clientCertificateExpired:
-            "our client certificate has expired, says the Kafka broker; renew it, and check ssl.certificate.location"
+            "the Kafka broker reports that our client certificate has expired; renew it, and check ssl.certificate.location"
         case .kerberosRefused:
             "the Kerberos ticket cannot be refreshed; check sasl.kerberos.kinit.cmd, the keytab and the principal"
         case .clientCertificateRefused:
@@ -67,10 +67,10 @@ extension KafkaCause {
             the Kafka broker ends our connections right after they open; possibly it wants a login, and we do not log \
             in: check security.protocol and sasl.mechanism
             """
-        case .topicMissing: "the topic does not exist; it is read as soon as somebody creates it"
+        case .topicMissing: "the topic does not exist; it is read as soon as it is created"
         case .topicForbidden: "Kafka does not let us see the topic; grant Describe and Read on it to our user"
         case .topicUnreadable: "Kafka does not let us read the topic; grant Read on it to our user"
-        case .topicGone: "the topic has gone; it is read from its beginning when it is made again"
+        case .topicGone: "the topic was deleted; it is read from its beginning when it is created again"
         case .topicFound: "the topic is there now, and is read from its beginning"
         case .partitionsAdded: "partitions were added to the topic, and are read from their beginning"
         case .partitionWithoutLeader: "a partition has no leader; nothing comes from it until it has one"
@@ -81,8 +81,8 @@ extension KafkaCause {
         case .batchUnreadable: "records could not be read, twice; reading goes on behind them, and they are lost"
         case .recordRepeated: "a record came that was read before, or lies before the window; it is left out"
         case .recordsPassedOver:
-            "a record stands below our position and was never delivered; reading goes on with it, and everybody is told to resync"
-        case .brokersDisagree: "the brokers tell different things of the topics; waiting until they agree"
+            "a record is below our position and was never delivered; reading goes on with it, and all clients get a resync"
+        case .brokersDisagree: "the brokers disagree about the topics; waiting until they agree"
         case .twoClusters:
             "brokers of two clusters answer; check kafka.brokers, and what names and balancers lead to"
         case .settingUnused:
@@ -91,7 +91,7 @@ extension KafkaCause {
             "the Kafka broker lacks a feature that librdkafka wants to use; run with a newer Kafka, or change kafka.settings"
         case .fatal: "librdkafka reports an error that it cannot survive"
         case .trouble: "Kafka trouble"
-        case .library: "librdkafka says"
+        case .library: "librdkafka message"
         case .linesDropped: "lines of librdkafka were dropped"
         }
     }
@@ -99,21 +99,22 @@ extension KafkaCause {
     /// What the operator should do, when the sentence does not contain it.
     package var advice: StaticString? {
         switch self {
-        case .requestTimedOut: "see whether the broker is overloaded, and the network between"
-        case .allBrokersDown: "clients stay connected; see whether the brokers run, and kafka.brokers"
-        case .topicMissing: "create it, or mend kafka.topics"
-        case .topicGone: "create it again, or take it out of kafka.topics"
-        case .partitionWithoutLeader: "see which broker is away: Kafka elects a leader once a replica is back"
+        case .requestTimedOut: "check whether the broker is overloaded, and check the network to it"
+        case .allBrokersDown: "clients stay connected; check that the brokers run, and check kafka.brokers"
+        case .topicMissing: "create it, or correct kafka.topics"
+        case .topicGone: "create it again, or remove it from kafka.topics"
+        case .partitionWithoutLeader: "check which broker is down: Kafka elects a leader once a replica is back"
         case .positionOutOfRange: "let the topic keep records for longer, or find out why this node was so far behind"
-        case .topicRecreated: "clients fetch anew by themselves; if nobody meant it, ask who may delete topics"
-        case .partitionTrouble: "it is tried again; if it lasts, see the leader's log for the reason"
-        case .batchUnreadable: "look for damage in the brokers' log of this partition"
-        case .recordRepeated: "nothing is missing; if it lasts, run with a newer librdkafka"
+        case .topicRecreated:
+            "clients fetch everything again by themselves; if this was not intended, check who may delete topics"
+        case .partitionTrouble: "it is tried again; if it continues, see the leader's log for the reason"
+        case .batchUnreadable: "check the brokers' log of this partition for damage"
+        case .recordRepeated: "nothing is missing; if it continues, run with a newer librdkafka"
         case .recordsPassedOver:
-            "clients fetch anew by themselves; see whether a leader has changed, and report it with the lines before this one"
-        case .brokersDisagree: "wait for a minute; if it lasts, see whether all brokers are of one cluster"
-        case .fatal: "the node ends and is to be started again; look up the reason in librdkafka's documentation"
-        case .trouble: "the reason names what to look at; it is tried again"
+            "clients fetch everything again by themselves; check whether a leader changed; report this line with those before it"
+        case .brokersDisagree: "wait for a minute; if it continues, check that all brokers are of one cluster"
+        case .fatal: "the node stops and must be started again; look up the reason in librdkafka's documentation"
+        case .trouble: "the reason names what to check; it is tried again"
         default: nil
         }
     }

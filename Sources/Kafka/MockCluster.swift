@@ -49,7 +49,7 @@ package final class MockCluster {
 
     /// Cuts the broker's connections and refuses new ones, or all brokers' if nil.
     package func setDown(_ broker: Int? = nil) throws(KafkaError) {
-        try check("take down", unsafe rd_kafka_mock_broker_set_down(cluster, broker.map { Int32($0) } ?? -1))
+        try check("shut down", unsafe rd_kafka_mock_broker_set_down(cluster, broker.map { Int32($0) } ?? -1))
     }
 
     package func setUp(_ broker: Int? = nil) throws(KafkaError) {

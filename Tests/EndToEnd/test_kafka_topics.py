@@ -94,7 +94,7 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_from_its_beginning_when_it
     running = gateway(bootstrap, env=env, kafka__topics=[topic_name], kafka__broker_grace="1s")
     client = live(running, "PACC1")
     delete_topic(bootstrap, topic_name)
-    assert running.wait_for_log("the topic has gone")["topic"] == topic_name
+    assert running.wait_for_log("the topic was deleted")["topic"] == topic_name
     eventually(lambda: running.readyz()[0] == 503, what="unreadiness after the grace")
     assert topic_name in running.readyz()[1]
     later = live(running, "PACC1")
@@ -108,9 +108,9 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_from_its_beginning_when_it
     assert back.wait_for_id("again 2") == ["again 0", "again 1", "again 2"]
     eventually(lambda: running.readyz()[0] == 200, what="readiness")
     running.stop()
-    assert len(running.log("the topic has gone")) == len(running.log("the topic is there now")) == 1
+    assert len(running.log("the topic was deleted")) == len(running.log("the topic is there now")) == 1
     assert [line["message"] for line in running.troubles()] == [
-        running.log(told)[0]["message"] for told in ("the topic has gone", "sending resync to all clients")]
+        running.log(told)[0]["message"] for told in ("the topic was deleted", "sending resync to all clients")]
     delete_topic(bootstrap, topic_name)
 
 
