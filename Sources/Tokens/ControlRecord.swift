@@ -107,7 +107,7 @@ extension ControlRecord.Problem: CustomStringConvertible {
         switch self {
         case .noValue: "it has no value"
         case .tooLarge: "its value is larger than \(ControlRecord.maximumBytes) bytes"
-        case .notJSON: "its value is not one JSON object whose members stand once"
+        case .notJSON: "its value is not one JSON object without duplicate members"
         case .unknownMember: "it has a member that is not known here"
         case .nothingAsked: "it asks for nothing: a member revoke or erase is expected"
         case .severalAsked: "it asks for more than one thing: revoke and erase are records of their own"

@@ -69,9 +69,9 @@ package enum Credential: Sendable, Equatable {
     private static func token(
         _ offered: [[UInt8]], _ protocols: [[UInt8]], _ name: String
     ) throws(Refusal) -> [UInt8] {
-        guard offered.count == 1 else { throw Refusal(.badUpgrade, "Two subprotocols bring a token.") }
+        guard offered.count == 1 else { throw Refusal(.badUpgrade, "Two subprotocols carry a token.") }
         guard protocols.contains(where: { $0.elementsEqual(name.utf8) }) else {
-            throw Refusal(.badUpgrade, "A subprotocol brings a token, and \(name) does not stand beside it.")
+            throw Refusal(.badUpgrade, "A subprotocol carries a token, and \(name) is not offered with it.")
         }
         let text = offered[0].dropFirst(subprotocolPrefix.count)
         guard let token = Base64.decodeURL(text), !token.isEmpty else {

@@ -36,7 +36,7 @@ package struct TokenIssuer: Sendable {
             if ["iss", "aud", "sub", "exp", "nbf", "iat"].contains(accountClaim),
                 accountClaim != "sub" || subject != nil
             {
-                return ("claim", "is taken by another claim of the token")
+                return ("claim", "is already used by another claim of the token")
             }
             if let keyName, !KeyName.isUsable(Array(keyName.utf8)) {
                 return (

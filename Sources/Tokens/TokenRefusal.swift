@@ -105,7 +105,7 @@ extension TokenRefusal: CustomStringConvertible {
     package var description: String {
         switch self {
         case .missing: "no token: send the header Authorization with Bearer and a token"
-        case .notBearer: "the header Authorization must stand once and hold Bearer and one token"
+        case .notBearer: "the header Authorization must occur once and contain Bearer and one token"
         case .notBase64: "the subprotocol must be bearer. and the token in base64url without padding"
         case .ticket: "ticket is not valid: it was not made here, is too old, or was used"
         case .ticketForTicket: "a ticket is bought with a token, not with another ticket"
@@ -130,7 +130,7 @@ extension TokenRefusal: CustomStringConvertible {
         case .olderThanRevoked: "token is older than what was revoked: fetch a new one"
         case .unsettled: "token may be older than what was revoked: try again in a moment"
         case .undated: "token has no iat, and what was revoked before is not known in full: try again later"
-        case .unavailable, .undecided: "token cannot be judged now, try again later"
+        case .unavailable, .undecided: "token cannot be checked now, try again later"
         }
     }
 

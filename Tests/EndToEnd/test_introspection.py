@@ -115,7 +115,7 @@ def test_a_stream_goes_on_with_a_token_that_the_server_accepts(gateway, mock_bro
 
     def send(client, token):
         client.socket.send(json.dumps({"token": token}))
-    # One that cannot be judged now changes nothing and is not answered. What comes meanwhile is judged afterwards, the newest
+    # One that cannot be checked now changes nothing and is not answered. What comes meanwhile is judged afterwards, the newest
     # of it; who leaves meanwhile is forgotten.
     token_server.free.clear()
     for client in (kept, gone):
