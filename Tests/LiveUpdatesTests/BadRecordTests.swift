@@ -168,7 +168,7 @@ struct BadRecordTests {
         #expect(why("[]") == "the value is JSON, but not an object")
         #expect(why(Self.deep) == "JSON nested too deeply: over 1024 levels")
         #expect(why(Self.record(entity: "\"alerts::alert\"")) == "events.drop names the entity \"alerts::alert\"")
-        #expect(why(Self.record(account: "1.5")) == "no text at /account_id, where events.account looks")
+        #expect(why(Self.record(account: "1.5")) == "no text at /account_id for events.account")
         let avro = why("\u{0}\u{0}\u{0}\u{0}\u{7}\u{2}H")
         #expect(avro.contains("Avro and Protobuf are not read, have it written as JSON"), "\(avro)")
         #expect(why("x") == "no JSON: unexpected byte at offset 0")

@@ -72,7 +72,7 @@ struct DebeziumTests {
         #expect(try why(#"{"id":1,"account_id":"","__op":"d","__table":"t"}"#, "debezium-flat").contains(hint))
         #expect(try why(#"{"id":1,"__deleted":"true","__table":"t"}"#, "debezium-flat").contains(hint))
         let created = try why(Self.change("\"c\"", after: #"{"id":1}"#), "debezium")
-        #expect(created == "no text at row:/account_id, where events.account looks")
+        #expect(created == "no text at row:/account_id for events.account")
     }
 
     @Test func `an account of one's own source that is no column is left by nobody`() throws {

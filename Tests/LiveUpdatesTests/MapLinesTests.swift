@@ -35,7 +35,7 @@ struct MapLinesTests {
         let message = #""message":{"ent":"t","id":"1","type":"updated"}"#
         let expected = [
             #"{"account":"P1",\#(message),"left":{"account":"P0",\#(message)}}"#,
-            #"{"skip":"no_entity","why":"no text at /source/table, where events.entity looks"}"#, "",
+            #"{"skip":"no_entity","why":"no text at /source/table for events.entity"}"#, "",
         ]
         #expect(
             String(decoding: output, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
@@ -51,8 +51,8 @@ struct MapLinesTests {
         (#"{"topic":"t","value":null}"#, #"{"skip":"tombstone","why":"the value is null"}"#),
         (#"{"topic":"t","value":"null"}"#, #"{"skip":"not_json","why":"the value is JSON, but not an object"}"#),
         ("no json", #"{"skip":"not_json","why":"no JSON: unexpected byte at offset 0"}"#),
-        (#"{"topic":"t"}"#, #"{"skip":"no_entity","why":"no text at /entity, where events.entity looks"}"#),
-        (#"{"topic":7,"value":null}"#, #"{"skip":"no_entity","why":"no text at /entity, where events.entity looks"}"#),
+        (#"{"topic":"t"}"#, #"{"skip":"no_entity","why":"no text at /entity for events.entity"}"#),
+        (#"{"topic":7,"value":null}"#, #"{"skip":"no_entity","why":"no text at /entity for events.entity"}"#),
         (
             #"{"topic":"t","value":null,"value":"x"}"#,
             #"{"skip":"not_json","why":"duplicate member value in the record"}"#

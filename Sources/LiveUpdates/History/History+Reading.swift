@@ -18,7 +18,7 @@ extension History {
         account: Account, from position: StreamPosition, limit: Int, entities: EntityFilter?, now: Int64,
         withCursors: Bool
     ) -> ReadAnswer {
-        precondition(limit > 0, "a page has room for an event")
+        precondition(limit > 0, "a page holds at least one event")
         lastReadEvents = 0
         let log = log(of: account)
         if let resume = position.resume {

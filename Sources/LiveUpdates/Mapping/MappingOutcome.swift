@@ -72,9 +72,9 @@ extension SkipCause: CustomStringConvertible {
         case .ambiguous(let row): "duplicate key on the path to the \(row.rawValue)"
         case .kind(let kind): kind.rawValue
         case .dropped(let entity): "events.drop names the entity \"\(entity)\""
-        case .missing(let row, let sources): "no text at \(sources), where events.\(row.rawValue) looks"
+        case .missing(let row, let sources): "no text at \(sources) for events.\(row.rawValue)"
         case .missingInDeletion(let sources):
-            "no text at \(sources), where events.account looks: a deleted row has only its primary key unless its table has "
+            "no text at \(sources) for events.account: a deleted row has only its primary key unless its table has "
                 + "REPLICA IDENTITY FULL (ALTER TABLE … REPLICA IDENTITY FULL)"
         case .long(let row, let bytes, let limit): "\(row.rawValue) too long: \(bytes) bytes, over \(limit)"
         case .malformedLine(let problem): problem
