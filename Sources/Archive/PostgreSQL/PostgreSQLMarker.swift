@@ -97,7 +97,7 @@ final class PostgreSQLMarker {
                 """, values)
         }
         let rows = try connection.run(PostgreSQLQuery.person, values)
-        guard rows.count > 0 else { throw ArchiveError.corrupt("a person who is not kept") }
+        guard rows.count > 0 else { throw ArchiveError.corrupt("the row of a person is missing") }
         return (rows.integer(0, 0), EventKey(stored: rows.bytes(0, 1)))
     }
 

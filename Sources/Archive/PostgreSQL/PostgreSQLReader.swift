@@ -136,7 +136,7 @@ final class PostgreSQLReader {
 
     static func horizon(_ connection: Connection) throws -> Int64 {
         let rows = try connection.run(PostgreSQLQuery.horizon)
-        guard rows.count == 1 else { throw ArchiveError.corrupt("nothing says what is kept") }
+        guard rows.count == 1 else { throw ArchiveError.corrupt("the row with the horizon is missing") }
         return rows.integer(0, 0)
     }
 

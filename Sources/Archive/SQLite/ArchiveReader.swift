@@ -160,7 +160,7 @@ final class ArchiveReader {
                 horizon = statement.integer(0)
                 return false
             }
-            guard let horizon else { throw ArchiveError.corrupt("nothing says what is kept") }
+            guard let horizon else { throw ArchiveError.corrupt("the row with the horizon is missing") }
             return horizon
         }
     }

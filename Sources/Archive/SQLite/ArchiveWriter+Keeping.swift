@@ -193,7 +193,7 @@ extension ArchiveHorizon {
             try ArchiveSchema.openAlone(database, path: path)
             return try database.transaction {
                 guard case .integer(let found) = try database.rows("SELECT horizon FROM archive").first?.first else {
-                    throw ArchiveError.corrupt("nothing says what is kept")
+                    throw ArchiveError.corrupt("the row with the horizon is missing")
                 }
                 let (horizon, gapEnd) = change(found, to: stamp, now: now)
                 if let gapEnd {
