@@ -11,9 +11,9 @@ package enum FetchURL {
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             unsafe curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK,
             let host = unsafe part(CURLUPART_HOST, of: url)
-        else { return "is no URL: https://id.example.com/keys is expected" }
+        else { return "is not a URL: https://id.example.com/keys is expected" }
         if unsafe part(CURLUPART_USER, of: url) != nil || part(CURLUPART_PASSWORD, of: url) != nil {
-            return "has a name or a password in it, which a URL is no place for"
+            return "contains a user name or a password, which is not allowed in a URL"
         }
         switch unsafe part(CURLUPART_SCHEME, of: url) {
         case "https": return nil

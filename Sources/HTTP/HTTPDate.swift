@@ -8,7 +8,7 @@ package struct CivilDate: Sendable, Equatable {
     ///
     /// Counts in whole cycles of 400 years that begin on 1 March, so that a leap day is the last day of its year.
     package init(daysSince1970 days: Int) {
-        precondition(days >= 0, "the clock stands before 1970")
+        precondition(days >= 0, "the clock is before 1970")
         let shifted = days + 719_468
         let cycle = shifted / 146_097
         let dayOfCycle = shifted % 146_097

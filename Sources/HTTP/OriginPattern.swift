@@ -87,7 +87,7 @@ extension OriginFault: CustomStringConvertible {
         case .slash: "has a slash behind the host: an origin has no path and no slash at its end"
         case .host:
             "has a host that no browser sends: a name, an IPv4 address or an IPv6 address in brackets is expected"
-        case .wildcard: "has a * that stands elsewhere than for the first labels of a name, as in https://*.example.com"
+        case .wildcard: "has a * that does not replace the first labels of a name, as in https://*.example.com"
         case .port: "has a port that is not 1 to 65535"
         case .defaultPort: "names the scheme's own port: browsers leave it out"
         }

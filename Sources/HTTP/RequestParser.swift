@@ -76,7 +76,7 @@ package struct RequestParser: Sendable {
         case .leading(let emptyLines):
             if line.isEmpty {
                 guard emptyLines < RequestLimits.maximumLeadingEmptyLines else {
-                    throw Refusal(.badRequest, "Empty lines stand before the request line.")
+                    throw Refusal(.badRequest, "Too many empty lines before the request line.")
                 }
                 state = .leading(emptyLines: emptyLines + 1)
             } else {
@@ -126,8 +126,8 @@ extension LineFault {
     var explanation: String {
         switch self {
         case .bareLineFeed: "A line ends with a bare LF."
-        case .bareCarriageReturn: "A CR stands without its LF."
-        case .controlByte: "A control byte stands in the head."
+        case .bareCarriageReturn: "A line has a CR without its LF."
+        case .controlByte: "The head contains a control byte."
         case .nonASCII: "The request line is not ASCII."
         case .tooLong: "A line is too long."
         }
@@ -140,7 +140,7 @@ extension FieldFault {
         case .folded: "A header line begins with a blank."
         case .noColon: "A header line has no colon."
         case .emptyName: "A header field has no name."
-        case .blankBeforeColon: "A blank stands before the colon of a header field."
+        case .blankBeforeColon: "A header field has a blank before its colon."
         case .nameNotToken: "The name of a header field is not a token."
         }
     }

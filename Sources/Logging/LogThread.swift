@@ -80,7 +80,7 @@ final class LogThread: Sendable {
                 "log lines were dropped: they could not be written",
                 [
                     (.dropped, .number(output.unwritten)), (.reason, .text(reason)),
-                    (.advice, .text("make room where standard error goes")),
+                    (.advice, .text("free space where standard error is written")),
                 ])
             if output.report(line) { output.unwritten = 0 }
         }

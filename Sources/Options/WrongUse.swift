@@ -26,7 +26,7 @@ extension WrongUse: CustomStringConvertible {
         case .missingValue(let option, let placeholder):
             "option '\(option)' needs a value: \(option) \(placeholder)"
         case .unexpectedValue(let option):
-            "option '\(option)' takes no value"
+            "option '\(option)' does not allow a value"
         case .badValue(let option, let value?, let problem):
             "option '\(option)': '\(value.shortened)' \(problem)"
         case .badValue(let option, nil, let problem):

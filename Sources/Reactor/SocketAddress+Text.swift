@@ -25,14 +25,14 @@ extension SocketAddress: CustomStringConvertible {
         } else if host.utf8.first == UInt8(ascii: "["), host.utf8.last == UInt8(ascii: "]"), host.utf8.count > 2 {
             guard let address = SocketAddress(numeric: String(host.dropFirst().dropLast()), port: port),
                 case .ipv6 = address
-            else { throw .invalidAddress(text, why: "no IPv6 address stands between the brackets") }
+            else { throw .invalidAddress(text, why: "there is no IPv6 address between the brackets") }
             self = address
         } else {
             guard let address = SocketAddress(numeric: String(host), port: port) else {
                 throw .invalidAddress(text, why: "an IPv4 address or an IPv6 address in brackets is expected")
             }
             guard case .ipv4 = address else {
-                throw .invalidAddress(text, why: "an IPv6 address stands in brackets: [::1]:8080")
+                throw .invalidAddress(text, why: "an IPv6 address must be in brackets: [::1]:8080")
             }
             self = address
         }

@@ -83,7 +83,7 @@ import COpenSSL
     func begin(_ session: TLSSession) {
         precondition(!isDelivering, "a session was called while one of the same loop hands out plaintext")
         let id = ObjectIdentifier(session)
-        precondition(outputCount == 0 || writer == id, "the output of another session was not taken")
+        precondition(outputCount == 0 || writer == id, "the output of another session is still in the buffer")
         writer = id
     }
 }

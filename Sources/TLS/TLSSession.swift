@@ -179,7 +179,7 @@ package enum TLSState: Equatable, Sendable {
         guard state == .open || state == .closedByPeer, !closeIsSent else { return false }
         guard !plaintext.isEmpty else { return true }
         precondition(
-            plaintext.count <= TLSExchange.maximumPlaintextBytes, "more plaintext than the output has room for")
+            plaintext.count <= TLSExchange.maximumPlaintextBytes, "the plaintext is larger than the output buffer")
         exchange.begin(self)
         return unsafe plaintext.withUnsafeBufferPointer { bytes in
             ErrorQueue.clear()
@@ -188,7 +188,7 @@ package enum TLSState: Equatable, Sendable {
             if count == Int32(bytes.count) { return true }
             settle(count, error: unsafe SSL_get_error(ssl, count), queue: ErrorQueue.drain())
             if case .failed = state { return false }
-            state = .failed(TLSFailure(.failed, "SSL_write took \(count) of \(bytes.count) bytes"))
+            state = .failed(TLSFailure(.failed, "SSL_write wrote \(count) of \(bytes.count) bytes"))
             return false
         }
     }

@@ -13,14 +13,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "is no URL"), ("keys.json", "is no URL"), ("/keys.json", "is no URL"),
-        ("https://", "is no URL"), ("https://a b/", "is no URL"), ("https://a/\u{7}", "is no URL"),
-        ("https://a/\r\nX: y", "is no URL"), ("https://ä.example/", "is no URL"),
-        ("file:///etc/passwd", "is no URL"), ("ftp://a/", "neither https nor http"),
+        ("", "is not a URL"), ("keys.json", "is not a URL"), ("/keys.json", "is not a URL"),
+        ("https://", "is not a URL"), ("https://a b/", "is not a URL"), ("https://a/\u{7}", "is not a URL"),
+        ("https://a/\r\nX: y", "is not a URL"), ("https://ä.example/", "is not a URL"),
+        ("file:///etc/passwd", "is not a URL"), ("ftp://a/", "neither https nor http"),
         ("http://id.example.com/keys", "is http"), ("http://127.evil.example/", "is http"),
         ("http://localhost.evil.example/", "is http"), ("http://10.0.0.1/", "is http"),
-        ("http://[2001:db8::1]/", "is http"), ("http://127.0.0.1@evil.example/", "has a name"),
-        ("https://me:secret@id.example.com/", "has a name"),
+        ("http://[2001:db8::1]/", "is http"), ("http://127.0.0.1@evil.example/", "contains a user name"),
+        ("https://me:secret@id.example.com/", "contains a user name"),
     ])
     func `anything else is not, and why`(url: String, why: String) throws {
         let problem = try #require(FetchURL.problem(url))

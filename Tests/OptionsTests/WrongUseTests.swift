@@ -11,7 +11,7 @@ import Testing
         (Cat.table, ["-nq"], "cat: unknown option '-q': did you mean '--help'?"),
         (Cat.table, ["-execut", "u"], "cat: unknown option '-e': did you mean '--execute'?"),
         (Cat.table, ["-x"], "cat: option '--execute' needs a value: --execute TEXT"),
-        (Cat.table, ["--no-color=yes"], "cat: option '--no-color' takes no value"),
+        (Cat.table, ["--no-color=yes"], "cat: option '--no-color' does not allow a value"),
         (Cat.table, ["--ping", "5"], "cat: option '--ping': '5' is not a duration (250ms, 30s, 5m, 24h or 7d)"),
         (Cat.table, ["-w", "-2"], "cat: option '--wait': '-2' is not a whole number from -1 to 3600"),
         (Cat.table, ["-w", "3601"], "cat: option '--wait': '3601' is not a whole number from -1 to 3600"),
