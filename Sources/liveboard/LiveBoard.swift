@@ -231,7 +231,7 @@ actor LiveBoard {
         } catch StoreError.noAnswer {
             board.message = "The store does not answer. Your change of \(id) is kept once it shows with *."
         } catch {
-            board.message = "Your change of \(id) was not taken: \(error)."
+            board.message = "Your change of \(id) was not saved: \(error)."
         }
     }
 

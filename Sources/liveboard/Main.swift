@@ -21,11 +21,11 @@ import Terminal
     static let table = Command(
         "liveboard", summary: "show the incidents of a livegate demo in a terminal, as they change",
         details: [
-            "A list and details that change by themselves, on the client library: only what is shown is fetched. In any size "
-                + "of the terminal, which may change at any time.",
-            "Above on the right it says whether what is shown can be trusted: connected, connecting since, cannot connect "
-                + "since, and on the left of when an old state is. Behind a status * is a change that was not sent yet, and ~ "
-                + "what may be old.",
+            "Shows a list and details that update by themselves, with the client library: only what is shown is fetched. Works "
+                + "in a terminal of any size, which may change at any time.",
+            "The top line shows on the right whether the list is current: connected, connecting since, cannot connect since. "
+                + "On the left it shows the time of an old state. After a status, * marks a change that was not sent yet, and ~ "
+                + "a value that may be old.",
             "Acknowledging and resolving work without a network too: they are kept, sent when the server is reachable, and "
                 + "undone where it refuses them. A note needs the server now.",
             "Keys: up and down or j and k choose, enter shows details, left goes back, a acknowledges, r resolves, n in the "

@@ -19,7 +19,7 @@ enum LivecatCommand {
     static let wait = SingleOption(
         "wait", short: "w", waitKind,
         help: "after --execute, wait so long before closing; -1 holds open. Without it 2 seconds, or for ever where "
-            + "--count, --duration or --reconnect say when to end")
+            + "--count, --duration or --reconnect decide when to end")
     static let noCheck = Flag("no-check", short: "n", help: "accept any certificate")
     static let location = Flag("location", short: "L", help: "follow redirects")
     static let host = SingleOption("host", .text("HOST"), help: "the value of Host")
@@ -41,7 +41,7 @@ enum LivecatCommand {
     static let tokenFile = SingleOption(
         "token-file", .file(),
         help: """
-            send Authorization: Bearer with this file's token, read anew at each connection and, on a stream with cursors, \
+            send Authorization: Bearer with this file's token, read again at each connection and, on a stream with cursors, \
             before the token ends
             """)
     static let binary = Flag("binary", help: "send what comes from a pipe as binary messages")
@@ -49,7 +49,8 @@ enum LivecatCommand {
     static let count = SingleOption("count", .integer("N", in: 1...Int.max), help: "end after so many messages")
     static let duration = SingleOption("duration", .duration(), help: "end after so long")
     static let ping = SingleOption("ping", .duration(), help: "send a ping so often and show the round trip")
-    static let reconnect = Flag("reconnect", help: "come back after a loss, as the server says or with growing waits")
+    static let reconnect = Flag(
+        "reconnect", help: "reconnect after a loss, when the server asks for it or with growing waits")
     static let deflate = Flag("deflate", help: "offer permessage-deflate")
 
     static let since = SingleOption(
@@ -96,7 +97,7 @@ enum LivecatCommand {
     static let cursorFile = SingleOption(
         "cursor-file", .file(), help: "go on at the cursor in this file, if it is there, and keep the newest in it")
     static let verify = Flag(
-        "verify", help: "count what is missing and what is doubled, where ids end with numbers that grow by one")
+        "verify", help: "count missing and duplicate messages, where ids end with numbers that grow by one")
 
     static let table = Command(
         "livecat", summary: "talk to a WebSocket server, as wscat does",
@@ -109,7 +110,7 @@ enum LivecatCommand {
                 + "with --json as messages; --reconnect goes on behind the last message. A server-sent event is printed "
                 + "as its data; --json shows control events in the form that a WebSocket has.",
             "--archive, --inbox and --mark-read make one request of a Livegate's archive. Where a page ends, from where on to go "
-                + "live behind it, and where the archive lacks something, is told on standard error.",
+                + "live behind it, and where the archive lacks something, is reported on standard error.",
             "livecat report FILE shows what apps counted of their refreshes (livecat report --help); a host of that name is "
                 + "reached by -c report.",
         ],
@@ -139,9 +140,9 @@ enum LivecatCommand {
                 [
                     .example("livecat -c http://localhost:8080/live/v1 -H \"Authorization: Bearer $TOKEN\""),
                     .example("livecat --token-file token --reconnect --json wss://live.example/live/v1 | jq .text"),
-                    .example("livecat --token-file token --reconnect --cursor-file place wss://live.example/live/v1"),
+                    .example("livecat --token-file token --reconnect --cursor-file cursor wss://live.example/live/v1"),
                     .example(
-                        "livecat --token-file token --sync --wait 55 --cursor-file place https://live.example/live/v1"),
+                        "livecat --token-file token --sync --wait 55 --cursor-file cursor https://live.example/live/v1"),
                     .example("livecat --token-file token --archive --limit 100 https://live.example/live/v1"),
                     .example("echo hello | livecat wss://echo.example"),
                 ]),

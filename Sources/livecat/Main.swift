@@ -17,7 +17,8 @@ import Terminal
             ProcessTitle.wipe(arguments.secretURLs)
             let settings = try CatSettings(arguments) { TerminalMode.askSecret("Passphrase: ") }
             for path in settings.secretFiles where BoundedFile.isOpenToAll(path) {
-                StandardError.line("\(table.name): warning: \(path.printable) can be read by everybody: chmod o= it")
+                StandardError.line(
+                    "\(table.name): warning: \(path.printable) is readable by all users: run chmod o= on it")
             }
             try run(settings)
         } catch let problem as StartProblem {

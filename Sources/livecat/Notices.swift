@@ -7,7 +7,7 @@ extension StreamMessage {
     var notice: String? {
         switch self {
         case .event, .changed, .other: nil
-        case .live: "live: everything before was told"
+        case .live: "live: everything before was delivered"
         case .beat: "beat: nothing new"
         case .resync(let why, _): "resync (\(why.why.printable)): what was missed cannot be given"
         case .source(.stalled(let since)): "source stalled" + Self.time(" since ", since)
@@ -16,7 +16,8 @@ extension StreamMessage {
             "bye (code: \(code.rawValue), reason: \"\(why.printable)\"" + (retry.map { ", retry_ms: \($0)" } ?? "")
                 + ")"
         case .expiring(let end): "expiring: the token ends" + Self.time(" at ", end.map { $0.clampedMilliseconds })
-        case .token(let end): "the next token is taken" + Self.time(", it ends at ", end.map { $0.clampedMilliseconds })
+        case .token(let end):
+            "the next token is accepted" + Self.time(", it ends at ", end.map { $0.clampedMilliseconds })
         case .read(let mark):
             "read: " + (mark.thing.map { "\($0.entity) \($0.id)" } ?? "everything").printable
                 + " up to \(mark.upTo.text.printable)"

@@ -15,7 +15,7 @@ enum ReportCommand {
             "Reads JSON lines, each a value of the SDK's RefreshCounts, as apps send them: day, screen, manual, automatic, "
                 + "latency, ahead, made, merged, avoided. With a member device, the last line of the same device, day and "
                 + "screen counts; without it each line does.",
-            "Shows by day how many refreshes people asked for and how long an event took to the screen, and a table of "
+            "Shows by day how many refreshes people asked for and the time from an event to the screen, and a table of "
                 + "the screens.",
         ],
         options: [svg],

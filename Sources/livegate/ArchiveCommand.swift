@@ -11,22 +11,22 @@ enum ArchiveCommand {
         "archive", summary: "show the archive's horizon, or set it back",
         details: [
             """
-            The horizon is the time stamp before which archive.keep has let go of everything. It never goes back by itself: \
-            where a clock that was ahead has moved it, put the clock right, then set it back with --horizon to now less \
-            archive.keep. A node whose archive is a file of SQLite has to be stopped meanwhile; with PostgreSQL the nodes \
-            run on.
+            The horizon is the time stamp before which archive.keep has removed everything. It never goes back by itself: if a \
+            clock that was ahead has moved it, correct the clock, then set the horizon back with --horizon to now less \
+            archive.keep. A node whose archive is an SQLite file must be stopped meanwhile; with PostgreSQL the nodes keep \
+            running.
             """,
             """
-            Events that are not deleted yet are served again. What was deleted by then is gone, and what came meanwhile and \
-            was too old was not stored: pages that reach between the two horizons tell a gap. To have again what Kafka still \
-            holds of it, name another store, which is filled from the oldest record on; read marks stay in the old one.
+            Events that are not deleted yet are served again. Events that were already deleted are gone, and events that came \
+            meanwhile and were too old were not stored: pages between the two horizons report a gap. To restore what Kafka \
+            still holds of them, name another store, which is filled from the oldest record on; read marks stay in the old one.
             """,
         ],
         options: [SettingsArguments.config, horizon],
         statuses: [
             (.success, "the horizon was shown, or set back"),
             (.badInput, "the horizon is not after MS: nothing is changed"),
-            (.unavailable, "the store does not answer, a node has the file open, or it is no archive"),
+            (.unavailable, "the store does not answer, a node has the file open, or it is not an archive"),
             (.settings, "the settings are wrong, or archive.store is not set"),
         ])
 

@@ -7,7 +7,7 @@ import Tokens
 enum RevokeCommand {
     static let account = SingleOption("account", .text("A"), help: "the account whose tokens are revoked")
     static let subject = SingleOption("subject", .text("S"), help: "with --account: only this person's (sub)")
-    static let token = SingleOption("token", .text("JTI"), help: "the one token that its issuer calls so (jti)")
+    static let token = SingleOption("token", .text("JTI"), help: "only the token with this id (jti)")
 
     static let table = Command(
         "revoke", summary: "revoke the tokens of an account, of a person, or one token",
@@ -15,7 +15,7 @@ enum RevokeCommand {
             """
             Writes a record to the topic control.topic and waits for its acknowledgement. Within a second each node closes the \
             connections of tokens that were issued before it, with 4403, and refuses these tokens from then on; those that are \
-            issued later are welcome. A fixed token is refused until control.retention has passed: take it out of its file.
+            issued later are accepted. A fixed token is refused until control.retention has passed: remove it from its file.
             """
         ],
         options: [SettingsArguments.config, account, subject, token],
@@ -76,8 +76,8 @@ enum EraseCommand {
         details: [
             """
             Writes a record to the topic control.topic and waits for its acknowledgement. Each node drops what it keeps of \
-            the account from before the record's time, also what Kafka gives it again later, and its clients fetch anew. \
-            What stands in Kafka stays there: that is for whoever owns the topics to delete. It may be repeated.
+            the account from before the record's time, also what Kafka delivers again later, and its clients fetch everything \
+            again. Records in Kafka are not deleted: the owner of the topics has to do that. The command may be repeated.
             """
         ],
         options: [SettingsArguments.config, account],

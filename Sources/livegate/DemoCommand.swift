@@ -5,10 +5,10 @@ import Options
 /// `livegate demo`: gateway, embedded broker and feed in one process.
 enum DemoCommand {
     static let port = SingleOption(
-        "port", .integer("PORT", in: 1...65_535), help: "where to listen; another one when it is taken (default 8080)")
+        "port", .integer("PORT", in: 1...65_535), help: "where to listen; another port if it is in use (default 8080)")
     static let apiPort = SingleOption(
         "api-port", .integer("PORT", in: 1...65_535),
-        help: "where page and API listen; another one when it is taken (default 8081)")
+        help: "where page and API listen; another port if it is in use (default 8081)")
     static let archive = SingleOption(
         "archive", .text("FILE"), help: "where the past is kept, yesterday's incidents first (default: nowhere)")
     static let seconds = SingleOption(
@@ -48,8 +48,8 @@ enum DemoCommand {
 
     private static func text(_ invitation: Demo.Invitation, wanted: UInt16, wantedForAPI: UInt16) -> String {
         var text = ""
-        if invitation.address.port != wanted { text += "port \(wanted) is taken; this is another one\n" }
-        if invitation.api.port != wantedForAPI { text += "port \(wantedForAPI) is taken; the API has another one\n" }
+        if invitation.address.port != wanted { text += "port \(wanted) is in use; the gateway uses another one\n" }
+        if invitation.api.port != wantedForAPI { text += "port \(wantedForAPI) is in use; the API uses another one\n" }
         let url = "http://\(invitation.address)/live/v1"
         text += "page     http://\(invitation.api)/\naddress  \(url)\napi      http://\(invitation.api)/api/incidents\n"
         text += "account  \(invitation.account)\ntoken    \(invitation.token)\n\n"

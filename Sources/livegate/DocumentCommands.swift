@@ -39,7 +39,7 @@ enum ManCommand {
             [
                 .paragraph(
                     """
-                    The settings file is YAML. Unknown and doubled keys, anchors, aliases and values of another type are \
+                    The settings file is YAML. Unknown and duplicate keys, anchors, aliases and values of another type are \
                     refused. Relative paths are relative to the file. A duration is a whole number and ms, s, m, h or d, a size \
                     a whole number of bytes or with KiB, MiB or GiB.
                     """)
@@ -51,7 +51,7 @@ enum ManCommand {
             [
                 .paragraph(
                     """
-                    Every setting is also a variable, which goes over the file: lists by comma, maps and auth.jwt as YAML in one \
+                    Every setting is also a variable, which overrides the file: lists by comma, maps and auth.jwt as YAML in one \
                     line.
                     """)
             ]
@@ -62,7 +62,7 @@ enum ManCommand {
                         SettingsEnvironment.dumpsVariable,
                         """
                         true lets the kernel write core files of livegate, and programs of its user read its memory: for \
-                        debuggers, and for whoever measures it. Without it neither is so, since that memory holds secrets.
+                        debuggers and profilers. Without it neither is allowed, since that memory holds secrets.
                         """),
                 ]),
         ManualSection(

@@ -41,7 +41,7 @@ enum Livegate {
         "livegate", summary: "carry what changes from Kafka to mobile and web apps",
         details: [
             """
-            An app opens one WebSocket; whenever something of its account changes, it gets a message that says what, and \
+            An app opens one WebSocket. When something in its account changes, it receives a message that names it, and \
             fetches it from the ordinary API.
             """
         ],

@@ -11,14 +11,14 @@ enum ServeCommand {
         "serve", summary: "run the gateway",
         details: [
             """
-            Flags go over the environment, which goes over the file. SIGTERM drains: readiness says so at once, after \
-            lifecycle.drain_delay nobody is let in any more, and connections are closed with 1012, spread over \
-            lifecycle.drain_window; a second one closes all of them at once. SIGINT closes all with 1001 and ends the \
+            Flags override the environment, which overrides the file. SIGTERM drains: readiness fails at once; after \
+            lifecycle.drain_delay new clients are refused, and connections are closed with 1012, spread over \
+            lifecycle.drain_window; a second SIGTERM closes all of them at once. SIGINT closes all with 1001 and ends the \
             gateway within 2 seconds.
             """,
             """
-            SIGHUP reads the settings file and all that it names again, which also happens by itself when one of them has \
-            changed. What is broken changes nothing, and is a line of the log.
+            SIGHUP reads the settings file and all files that it names again, which also happens by itself when one of them has \
+            changed. If one is invalid, nothing changes, and the log has a line.
             """,
         ],
         options: [SettingsArguments.config] + SettingsArguments.flags.map(\.option),
@@ -62,7 +62,7 @@ enum ServeCommand {
         } catch {
             logger.critical(
                 "the gateway cannot go on",
-                [.error: "\(error)", .advice: "mend what the error names, and start the node again"])
+                [.error: "\(error)", .advice: "correct what the error names, and start the node again"])
             return error.status
         }
     }

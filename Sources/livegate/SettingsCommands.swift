@@ -56,9 +56,9 @@ enum CheckCommand {
             that the settings name are read, no connection is opened. Warnings are marked and change nothing.
             """,
             """
-            With --connect, whatever the settings name is asked too, if nothing is wrong with them: brokers, topics and our \
-            rights on them, issuers, the database, and whether the ports are free, which a node that runs has taken. Each is \
-            a line on standard output, [+] or [-].
+            With --connect, all that the settings name is checked too, if they are valid: brokers, topics and the gateway's \
+            rights on them, issuers, the database, and whether the ports are free, which they are not while a node runs. Each \
+            is a line on standard output, [+] or [-].
             """,
         ],
         options: [SettingsArguments.config, connect],

@@ -17,7 +17,7 @@ enum TokenCommand {
     static let claim = SingleOption("claim", .text("NAME"), help: "the claim for the account (default account_id)")
     static let algorithm = SingleOption(
         "algorithm", .choice("ALG", of: SignatureAlgorithm.asymmetric.map(\.rawValue)),
-        help: "the signature; by the key RS256, ES256, ES384 or ES512 unless this says so")
+        help: "the signature algorithm (default: RS256, ES256, ES384 or ES512, by the key)")
 
     static let table = Command(
         "token", summary: "print a token signed with a private key",

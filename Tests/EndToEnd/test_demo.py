@@ -68,8 +68,8 @@ def test_the_api_says_what_the_feed_said_and_lets_nobody_else_in(running, client
     # Another demo takes other ports, says so, and has a token of its own.
     port, api_port = (int(address.rpartition(":")[2]) for address in (running.host, running.api))
     second = Demo(start, "--seconds=60", port=port, api_port=api_port)
-    assert f"port {port} is taken; this is another one" in second.program.out
-    assert f"port {api_port} is taken; the API has another one" in second.program.out
+    assert f"port {port} is in use; the gateway uses another one" in second.program.out
+    assert f"port {api_port} is in use; the API uses another one" in second.program.out
     assert second.ask("GET", "/api/incidents")[0] == 200
     assert second.ask("GET", "/api/incidents", token=running.token)[0] == 401
 

@@ -96,7 +96,7 @@ def test_an_event_stream_reads_as_a_websocket_does(peer, run_livecat):
     assert status == 0 and out.decode().splitlines() == [event("a"), '{"changed":true,"at":"3"}']
     assert server.target() == "/live/v1?ent=incident" and server.field("Accept") == ["text/event-stream"]
     assert not server.field("Upgrade")
-    assert "live: everything before was told\n" in err
+    assert "live: everything before was delivered\n" in err
     assert err.endswith('disconnected (code: 1001, reason: "server stops")\n')
 
 

@@ -125,4 +125,4 @@ def test_the_next_token_of_the_file_is_sent_before_the_old_one_ends(peer, liveca
     _, _, err = livecat("--with", "at", "--token-file", file, server.url).finish()
     assert server.frames == [("pong", b"x"), ("pong", b"y"), ("text", '{"token":"new"}')] and server.connections == 1
     assert "expiring: the token ends at 2026-11-21T" in err and "sent the next token\n" in err
-    assert "the next token is taken, it ends at 2026-11-21T" in err
+    assert "the next token is accepted, it ends at 2026-11-21T" in err

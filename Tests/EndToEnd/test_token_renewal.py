@@ -136,6 +136,6 @@ def test_livecat_goes_on_with_the_token_that_its_file_holds_later(door, tokens, 
     notice("expiring: the token ends at ")
     file.write_text(tokens.token("PACC1", "--expires", "1h"))
     notice("sent the next token")
-    notice("the next token is taken, it ends at ")
+    notice("the next token is accepted, it ends at ")
     tell(["after"])
     assert json.loads(client.line())["id"] == "after"

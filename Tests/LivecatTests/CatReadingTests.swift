@@ -65,7 +65,7 @@ private struct Run {
             #"{"bye":{"code":1012,"why":"restart","retry_ms":7}}"#, #"{"new":{}}"#, "text")
         #expect(
             run.steps == [
-                "! live: everything before was told", "@ 1", "= " + event("a", "2"), "@ 2",
+                "! live: everything before was delivered", "@ 1", "= " + event("a", "2"), "@ 2",
                 "!! resync (expired): what was missed cannot be given", "@ 3",
                 "!! source stalled since 2026-11-21T05:46:40.000Z", "! beat: nothing new", "@ 4",
                 #"= {"changed":true,"at":"5"}"#, "@ 5", #"!! bye (code: 1012, reason: "restart", retry_ms: 7)"#,
@@ -102,7 +102,7 @@ private struct Run {
         #expect(
             run.steps == [
                 "! expiring: the token ends at 2026-11-21T06:46:40.000Z", "renew",
-                "! the next token is taken, it ends at 2026-11-21T07:46:40.000Z",
+                "! the next token is accepted, it ends at 2026-11-21T07:46:40.000Z",
             ])
     }
 
