@@ -30,7 +30,7 @@ extension LiveClientError: CustomStringConvertible {
         case .tls(let why): why
         case .system(let why): why
         case .refused(let status, let body): "the server refused with status \(status): \(body)"
-        case .unauthorized: "nobody is signed in: there is no token that the server takes"
+        case .unauthorized: "nobody is signed in: there is no token that the server accepts"
         case .revoked(let reason): "the server revoked the access: \(reason)"
         case .invalidRequest(let why): why
         case .unreachable(let why): "no answer: \(why)"

@@ -48,7 +48,8 @@ final class URLSessionNetwork: ClientNetwork {
 
     func open(_ request: StreamRequest, _ report: @escaping (ChannelEvent) -> Void) -> any LiveChannel {
         guard let asked = URLRequest(request) else {
-            return RefusedChannel("URLSession takes no address such as '\(request.url.host)'", on: loop, report)
+            return RefusedChannel(
+                "URLSession does not accept an address such as '\(request.url.host)'", on: loop, report)
         }
         let opened = self.opened.withLock { [loop] opened in
             let made = opened ?? Self.begin(on: loop)

@@ -69,7 +69,7 @@ extension ArchiveError: CustomStringConvertible {
         case .off: "the server keeps no archive"
         case .forbidden: "the server refuses this person, or there is none in the token"
         case .badRequest(let code, let detail): "the request is wrong: \(code ?? "400") \(detail ?? "")"
-        case .unauthorized: "nobody is signed in: there is no token that the server takes"
+        case .unauthorized: "nobody is signed in: there is no token that the server accepts"
         case .unavailable(let status, _): "the archive cannot answer now: status \(status)"
         case .unreachable(let why): "no answer: \(why)"
         case .refused(let status, let code): "the server refused with status \(status) \(code ?? "")"

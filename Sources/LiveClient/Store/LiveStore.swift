@@ -64,7 +64,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .otherAccount: "the store is another account's; it is left as it is"
         case .otherServer(let found, let wanted): "the store is of \(found), not of \(wanted); it is left as it is"
         case .notAStore(let path): "\(path) is no store of this SDK; it is left as it is"
-        case .corrupt(let path): "the store was corrupt and has begun anew; what it was is at \(path)"
+        case .corrupt(let path): "the store was corrupt and was recreated; the old one is at \(path)"
         case .noAnswer: "the store does not answer"
         case .closed: "the store is closed"
         case .failed(0, let message): "the store has failed: \(message)"

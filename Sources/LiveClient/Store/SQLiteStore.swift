@@ -122,7 +122,7 @@ public final class SQLiteStore: LiveStore {
         let row = (try? database.rows("SELECT app_schema, account, server FROM live_identity").first) ?? []
         guard row.count == 3, case .integer(let schema) = row[0], case .text(let account) = row[1],
             case .text(let server) = row[2]
-        else { throw SQLiteError(code: 11, message: "the store does not say whose it is", statement: nil) }
+        else { throw SQLiteError(code: 11, message: "the store does not name its account and server", statement: nil) }
         if server != identity.server { throw StoreError.otherServer(found: server, wanted: identity.server) }
         if account != identity.account { throw StoreError.otherAccount(found: account, wanted: identity.account) }
         if schema == identity.schema { return .good }

@@ -66,8 +66,8 @@ extension ResponseFault {
 extension UpgradeFault {
     var explanation: String {
         switch self {
-        case .upgradeMissing: "the server's 101 does not say Upgrade: websocket"
-        case .connectionMissing: "the server's 101 does not say Connection: Upgrade"
+        case .upgradeMissing: "the server's 101 has no Upgrade: websocket"
+        case .connectionMissing: "the server's 101 has no Connection: Upgrade"
         case .acceptMissing: "the server's 101 has no Sec-WebSocket-Accept"
         case .acceptWrong: "the server's Sec-WebSocket-Accept is wrong"
         case .subprotocolNotOffered: "the server chose a subprotocol that was not offered"
