@@ -3,7 +3,8 @@
 //
 // Sources/LiveClientJS/pack.js FOLDER     needs esbuild, of Debian's packages
 //
-// Each entry is at most 21 KB compressed, with all that it imports, the first one 52; what two of them need stands in one file, which is loaded once.
+// Each entry is at most 21 KB compressed, with all that it imports; the first one is at most 52 KB.
+// Code that two entries need is in one file, which is loaded once.
 
 import { spawnSync } from "node:child_process"
 import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync } from "node:fs"

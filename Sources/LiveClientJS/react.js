@@ -19,7 +19,7 @@ export function usePending(actions) { return useSnapshot(actions) }
 /** Shows a list for as long as the component is there. */
 export function useLiveList(list, place = standardPlace) {
     const text = JSON.stringify(place)
-    // Two effects: another place is no reason to give up the page that is on its way.
+    // Two effects: another position is no reason to give up the page that is being fetched.
     useEffect(() => { list.show(JSON.parse(text)) }, [list, text])
     useEffect(() => () => { list.hide() }, [list])
     return useSnapshot(list)

@@ -12,8 +12,8 @@ function copyPlain(value) {
 export function copyOf(value) { return globalThis.structuredClone ? structuredClone(value) : copyPlain(value) }
 
 /**
- * The old value, or parts of it, where the new one says the same: who compares by identity sees what has changed. What stands as
- * `value` is the app's, and the same only if it is the same object. Items with an `id` are found again wherever they stand.
+ * The old value, or parts of it, where the new one is equal: a comparison by identity shows what has changed. A member `value` is
+ * the app's, and is compared by identity alone. Items with an `id` are found again at any index.
  */
 export function reuse(old, next) {
     if (Array.isArray(next)) return Array.isArray(old) ? reuseItems(old, next) : next

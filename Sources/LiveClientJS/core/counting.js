@@ -1,4 +1,4 @@
-// Counts by screen and day whether people believe what they see (RefreshCounts.swift, whose words and rules these are).
+// Counts by screen and day whether people trust what they see (RefreshCounts.swift, with the same words and rules).
 import { bindMethods } from "./bound.js"
 import { copyOf } from "./copy.js"
 

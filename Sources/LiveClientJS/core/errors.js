@@ -1,6 +1,6 @@
-// What this module throws: one class, whose `kind` says what to do.
+// What this module throws: one class, whose `kind` is the reason.
 
-/** Something came to nothing; see types/errors.d.ts for the kinds. A mistake of the app is a TypeError. */
+/** Something failed; see types/errors.d.ts for the kinds. A mistake of the app is a TypeError. */
 export class LivegateError extends Error {
     /** @param facts `{status, code, detail, retryAfter, cause}` and the like, as far as they are known */
     constructor(kind, message, facts) {
@@ -14,7 +14,7 @@ export class LivegateError extends Error {
     get requestError() { return new RequestError(this.kind === "unauthorized" ? 401 : this.status, this.retryAfter) }
 }
 
-/** What an app's request to its API came to, where it is not what was asked for. Thrown by the app's functions. */
+/** Why an app's request to its API failed. Thrown by the app's functions. */
 export class RequestError extends LivegateError {
     /** @param status the HTTP status; absent: no answer. @param retryAfter what the server asked for, in ms */
     constructor(status, retryAfter) {

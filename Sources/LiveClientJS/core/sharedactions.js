@@ -1,4 +1,4 @@
-// An action queue whose store several tabs write to: one of them sends, and all of them hand in.
+// An action queue whose store several tabs write to: one of them sends, and all of them add actions.
 import { LivegateError } from "./errors.js"
 import { actionName, leastTime } from "./actionrows.js"
 import { ActionQueue } from "./actions.js"

@@ -1,4 +1,4 @@
-// What decides about stores: which database is ours, and which of several tabs writes an area. No I/O, no clock.
+// The decisions about stores: which database is ours, and which of several tabs writes an area. No I/O, no clock.
 import { LivegateError } from "./errors.js"
 
 /** The form in which this module keeps things. Another number: another schema. */

@@ -1,4 +1,4 @@
-// Why actions are not taken or not done.
+// Why actions are not accepted or not done.
 import { LivegateError } from "../core/errors.js"
 import { actionOutcome } from "../core/outcome.js"
 

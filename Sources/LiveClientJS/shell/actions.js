@@ -1,5 +1,5 @@
-// What users do, brought to the server: at once or not at all (`perform`), or kept until it is there (`set`).
-// SharedActionQueue decides; this carries it out. Tabs that share a store hand in through it, and one of them sends.
+// Sends what users do to the server: at once or not at all (`perform`), or kept until it arrives (`set`).
+// SharedActionQueue decides; this carries it out. Tabs that share a store add their actions to it, and one of them sends.
 import { LivegateError, RequestError } from "../core/errors.js"
 import { bindMethods } from "../core/bound.js"
 import { copyOf } from "../core/copy.js"
@@ -63,7 +63,7 @@ export class LiveActions {
 
     /** What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when (`at`). */
     get pending() {
-        // While the store takes or gives nothing there is no queue.
+        // While the store can neither read nor write, there is no queue.
         return copyOf(this.#queue?.view.pending ?? this.getSnapshot())
     }
 

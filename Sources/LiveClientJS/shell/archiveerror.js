@@ -1,4 +1,4 @@
-// Why a request to the archive came to nothing (ArchiveError.swift).
+// Why a request to the archive failed (ArchiveError.swift).
 import { LivegateError } from "../core/errors.js"
 import { readProblem } from "../core/messages.js"
 

@@ -1,4 +1,4 @@
-// The archive as a list: what loads its unknown stretches (LiveArchive+Lists.swift).
+// The archive as a list: loads its unknown parts (LiveArchive+Lists.swift).
 import { bindMethods } from "../core/bound.js"
 import { eventIDAfter, eventIDBefore, eventKey } from "../core/eventid.js"
 import { isText } from "../core/messages.js"

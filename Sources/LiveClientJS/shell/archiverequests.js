@@ -1,4 +1,4 @@
-// Requests to the archive: one question, its answer whole and of a bounded size, and once more where the server asks to wait.
+// Requests to the archive: one question, its complete answer of a bounded size, and a retry where the server asks to wait.
 import { LivegateError } from "../core/errors.js"
 import { Retry } from "../core/retry.js"
 import { readRetryAfter } from "../core/messages.js"

@@ -1,4 +1,4 @@
-// What machines decide, for a developer who asks for it by `debug: true`. No decision has a token or a ticket in it.
+// What machines decide, for a developer who sets `debug: true`. No decision contains a token or a ticket.
 
 /** So many characters of a decision's facts are written: a commit may name a thousand things. */
 const maximumFacts = 200

@@ -1,4 +1,4 @@
-// What the module uses of the browser, or of Node: in one object, so that a test or another platform brings its own.
+// What the module uses of the browser or of Node, in one object, so that a test or another platform can replace it.
 import { LivegateError } from "../core/errors.js"
 
 

@@ -1,4 +1,4 @@
-// Runs a gate: whoever asks an API waits here while that is in trouble.
+// Runs a gate: requests to an API in trouble wait here.
 import { bindMethods } from "../core/bound.js"
 import { ApiGate } from "../core/gate.js"
 import { oneFor, setDue } from "./environment.js"

@@ -1,4 +1,4 @@
-// Requests to the app's API that are under way. Each ends once: by its answer, by its deadline, or because it is given up.
+// Running requests to the app's API. Each ends once: by its answer, by its deadline, or because it is given up.
 import { RequestError } from "../core/errors.js"
 import { failureOf } from "./failures.js"
 import { renewToken } from "./tokens.js"

@@ -1,4 +1,4 @@
-// What the screens of an app show, fetched through one queue: details by id, lists by the page.
+// What the screens of an app show, fetched through one queue: details by id, lists page by page.
 import { bindMethods } from "../core/bound.js"
 import { FetchQueue } from "../core/fetches.js"
 import { KnownThings } from "../core/known.js"
@@ -80,8 +80,8 @@ export class Screens {
     get isUnauthorized() { return this.#token.isRefused }
 
     /**
-     * Called when what the screens show has become as the server has it, or is not any more: `{isComplete, hasFailed, isLoading}`;
-     * and at once when it is set, for screens may show something before their machine takes over.
+     * Called when what the screens show becomes as the server has it, or is that no more: `{isComplete, hasFailed, isLoading}`;
+     * and at once when it is set: screens may show something before they belong to a machine.
      */
     set onShown(listener) {
         this.#onShown = listener

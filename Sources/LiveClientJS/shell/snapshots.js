@@ -2,12 +2,12 @@
 import { reuse } from "../core/copy.js"
 import { callApp } from "./failures.js"
 
-/** Something that is shown: `subscribe` and `getSnapshot`, as React's useSyncExternalStore and its like take them. */
+/** Something that is shown: `subscribe` and `getSnapshot`, for React's useSyncExternalStore and similar functions. */
 export class Snapshot {
     #listeners = new Set()
     #last
 
-    /** Takes what is so now; returns it, as the object that it was where nothing has changed. Those who wait are called where it has. */
+    /** Sets what is shown now, calls the listeners if it has changed, and returns it: the old object where nothing has changed. */
     set(next) {
         const before = this.#last
         this.#last = reuse(before, next)
@@ -25,6 +25,6 @@ export class Snapshot {
         return () => { this.#listeners.delete(one) }
     }
 
-    /** Nobody is called any more. */
+    /** Calls no listener any more. */
     close() { this.#listeners.clear() }
 }

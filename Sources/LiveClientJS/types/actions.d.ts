@@ -32,7 +32,7 @@ export interface ActionResult {
     retryAfter?: number
 }
 
-/** What became of an action without the user having asked. */
+/** What happened to an action without the user having asked. */
 export type ActionNews = OneOf<
     /** The server will never do it. It was undone, unless (`isReplaced`) the user has chosen another value. */
     | { rejected: { action: DeferredAction, status: number, isReplaced: boolean } }
@@ -111,7 +111,7 @@ export class IndexedDBActionStore implements ActionStore {
     commit(changes: ActionChange[]): Promise<unknown>
 }
 
-/** What the app gives. */
+/** The options of the actions. */
 export interface ActionOptions {
     store: ActionStore
     /** Sends a batch in its order, each action with its key, and returns the result of each; or throws `RequestError`. */
@@ -136,14 +136,14 @@ export interface ActionOptions {
  * Lock sends them. When that is closed or frozen, another continues.
  */
 export class LiveActions implements Snapshots<readonly DeferredAction[]> {
-    /** What the server is not known to have, the oldest first. It stays while the store takes or gives nothing. */
+    /** What the server is not known to have, the oldest first. It stays while the store can neither read nor write. */
     readonly pending: DeferredAction[]
     /** Calls the listener with `pending`, now and after each change, whichever tab made it; returns a function that ends that. */
     watchPending(listener: (pending: DeferredAction[]) => void): () => void
     readonly subscribe: (listener: () => void) => () => void
     /** `pending` as the store has it: the same array until another action is pending, or none. */
     readonly getSnapshot: () => readonly DeferredAction[]
-    /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */
+    /** The status that a pending action gives a thing; undefined: none, so what the server has is shown. */
     pendingValue(kind: string, id: string): string | undefined
     /** The time by which actions are kept, in ms. */
     now(): number

@@ -11,7 +11,7 @@ import type { Sharing } from "./tabs.js"
 /** The transports for events, the best first: the client finds out for each network what works. */
 export type ConnectionWay = "webSocket" | "eventStream" | "longPoll" | "polling"
 
-/** Why a connection has ended for good: coming back would change nothing. */
+/** Why a connection has ended for good: reconnecting would change nothing. */
 export type ConnectionEnd = OneOf<
     /** The app closed it. */
     | { stopped: {} }
@@ -23,7 +23,7 @@ export type ConnectionEnd = OneOf<
     | { refused: { status: number, code?: string } }
 >
 
-/** Where a connection stands. Times in ms of the client's clock, which begins at 1970 and never goes back. */
+/** The state of a connection. Times in ms of the client's clock, which begins at 1970 and never goes back. */
 export type ConnectionState = OneOf<
     /** Not begun, or in the background. */
     | { idle: {} }
@@ -99,7 +99,7 @@ export interface ClientOptions {
     onError?: (failure: AppFailure) => void
     /** Writes each decision of the client and its machines in one line by `console.debug`: never a token or a ticket. */
     debug?: boolean
-    /** Show the token by a ticket in the address, instead of a subprotocol. */
+    /** Send the token by a ticket in the address, instead of a subprotocol. */
     ticket?: boolean
     /** The cursor that was kept from an earlier run; null: from now on. */
     since?: string | null
@@ -131,7 +131,7 @@ export interface Environment extends Timing {
     random(): number
     fetch(url: string, options: RequestInit): Promise<Response>
     WebSocket: WebSocketClass | undefined
-    /** Remembers what works on which network; null: nothing does. */
+    /** Remembers what works on which network; null: nothing is remembered. */
     storage: Pick<Storage, "getItem" | "setItem"> | null
     /** With both of these, tabs share a connection. */
     locks: LockManager | undefined
@@ -148,7 +148,7 @@ export type SyncAnswer =
     | { page: { events: LiveEvent[], at: string, more: boolean }, resync?: undefined }
     | { resync: { why: string, at: string }, page?: undefined }
 
-/** What is shown of an object, as `useSyncExternalStore` of React and its like take it. */
+/** What is shown of an object, for `useSyncExternalStore` of React and similar functions. */
 export interface Snapshots<Snapshot> {
     /** Calls the listener after each change of the snapshot; returns what ends that. */
     readonly subscribe: (listener: () => void) => () => void
@@ -156,7 +156,7 @@ export interface Snapshots<Snapshot> {
     readonly getSnapshot: () => Snapshot
 }
 
-/** Begins a client: it connects, comes back after losses, and goes on where it was. */
+/** Begins a client: it connects, reconnects after losses, and resumes where it was. */
 export function connect(options: ClientOptions): Client
 
 /** One connection for any number of readers and machines. Its methods need no `this`, as those of all objects of this module. */

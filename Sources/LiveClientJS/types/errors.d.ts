@@ -2,7 +2,7 @@
 
 import { Response } from "./platform.js"
 
-/** What an error says, and what to do about it. A mistake in the use of the module is a `TypeError` instead. */
+/** Why something failed, and what to do about it. A mistake in the use of the module is a `TypeError` instead. */
 export type ErrorKind =
     /** Somebody has to sign in. */
     | "unauthorized"
@@ -10,13 +10,13 @@ export type ErrorKind =
     | "revoked"
     /** The same would be refused again. */
     | "rejected"
-    /** Try later, after `retryAfter` where it is there. */
+    /** Try later, after `retryAfter` where it is set. */
     | "retry"
     /** No answer. A read mark may have been made. */
     | "unreachable"
     /** The app has closed it. */
     | "closed"
-    /** Not now: the archive is away or behind, or a server at a limit; of a store: this browser gives none, or has no room. */
+    /** Not now: the archive is away or behind, or a server at a limit; of a store: this browser gives none, or is full. */
     | "unavailable"
     /** Of a store: it is another schema's, account's or server's. It was neither changed nor deleted. */
     | "other"
@@ -36,14 +36,14 @@ export type ErrorKind =
     | "unknown"
     /** Of the archive: the server keeps none. */
     | "off"
-    /** Of an inbox: it belongs to a person, and the token is of none, or of one who may not. */
+    /** Of an inbox: it belongs to a person, and the token names no person, or one without the right. */
     | "forbidden"
     /** Of the archive: a bug. */
     | "badRequest"
     /** Of the archive: anything else. */
     | "refused"
 
-/** Why something came to nothing. */
+/** Why something failed. */
 export class LivegateError extends Error {
     /** For an app's own functions and stores. */
     constructor(kind: ErrorKind, message: string, facts?: { status?: number, code?: string, retryAfter?: number, cause?: unknown })
@@ -58,22 +58,22 @@ export class LivegateError extends Error {
     readonly retryAfter?: number
     /** Of "other": which of `format`, `schema`, `account` and `server` differ. */
     readonly differs?: string[]
-    /** Of "other": what was found, where it can be read. */
+    /** Of "other": what was found, where it is readable. */
     readonly found?: { format: number, schema: number, account: string, server: string } | null
-    /** What it is to machines, screens and actions, where a function of theirs throws it. */
+    /** What it means for machines, screens and actions, where a function of theirs throws it. */
     readonly requestError: RequestError
 }
 
 /**
- * An app's API has refused a request, or did not answer it. 404 and 410 remove the thing, 403 too; 401 has a token fetched,
- * once; all else is tried again.
+ * An app's API has refused a request, or did not answer it. 404 and 410 remove the thing, 403 too; 401 makes the client fetch a
+ * token, once; everything else is tried again.
  */
 export class RequestError extends LivegateError {
     /** @param status the HTTP status; undefined: no answer @param retryAfter what the server asked for, in ms */
     constructor(status?: number, retryAfter?: number)
     readonly kind: "unauthorized" | "rejected" | "retry" | "unreachable"
     /**
-     * Returns the answer of a fetch, or throws what it refuses with. What is not the API's own answer has failed, whatever its status
+     * Returns the answer of a fetch, or throws its refusal. An answer that is not the API's own has failed, whatever its status
      * is. `sign` is what each answer of the API has, a header or the beginning of its `Content-Type`; left out: it is no HTML.
      */
     static check(response: Response, sign?: { header?: string, type?: string }): Response

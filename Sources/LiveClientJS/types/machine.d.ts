@@ -47,7 +47,7 @@ export type Freshness = OneOf<
 
 /** Why an attempt of a machine has failed. */
 export type UpdateFailure = OneOf<
-    /** The request for a finger has failed, or the app's snapshot. */
+    /** The request for a cursor has failed, or the app's snapshot. */
     | { request: { failure: ScreenFailure } }
     /** The store did not accept the snapshot. */
     | { store: {} }
@@ -59,7 +59,7 @@ export type UpdateFailure = OneOf<
     | { notAsked: {} }
 >
 
-/** Where a machine stands. Times in ms of the client's clock. */
+/** The state of a machine. Times in ms of the client's clock. */
 export type MachineState = OneOf<
     /** The store is being read: nothing is known yet, which is neither empty nor old. */
     | { notLoaded: {} }
@@ -158,7 +158,7 @@ export interface MachineScreens {
 /** Begins a machine on a client's connection. Any number of them share it. */
 export function createMachine<Value = unknown>(client: Client, options: MachineOptions<Value>): LiveMachine<Value>
 
-/** What can be seen of a machine. */
+/** What is visible of a machine. */
 export type MachineSnapshot<Value = unknown> = Readonly<Pick<LiveMachine<Value>,
     "entries" | "isLoaded" | "state" | "freshness" | "sign" | "lastSuccess" | "knownStale" | "isUnauthorized" | "end" | "storeError"
     | "isInMemory">>
@@ -197,9 +197,9 @@ export class LiveMachine<Value = unknown> implements Snapshots<MachineSnapshot<V
      * before, and does not survive the page. A snapshot (`refresh`) tries the store again, unless it is gone.
      */
     readonly isInMemory: boolean
-    /** Calls the listener after each change of what can be seen here; returns what ends that. */
+    /** Calls the listener after each visible change of this machine; returns a function that ends that. */
     readonly subscribe: (listener: () => void) => () => void
-    /** All that can be seen here: the same object until something has changed. */
+    /** Everything visible of this machine: the same object until something has changed. */
     readonly getSnapshot: () => MachineSnapshot<Value>
     /** The same as `subscribe`. */
     watch(listener: () => void): () => void

@@ -15,7 +15,7 @@ export interface ListKey { rank: number; text: string }
 /** Below, at or above 0: `a` is before, at or behind `b`. */
 export function compareKeys(a: ListKey, b: ListKey): number
 
-/** An end of a stretch of a list: a key, or the very beginning or end. */
+/** An end of a part of a list: a key, or the very beginning or end. */
 export type ListEnd = OneOf<{ beginning: {} } | { at: { key: ListKey } } | { end: {} }>
 
 /** A part of a list with both of its ends. */
@@ -83,7 +83,7 @@ export const standardRules: RelevanceRule[]
 /** Why a thing could not be fetched; `after` in ms. */
 export type ScreenFailure = OneOf<
     | { retry: { after?: number } } | { unauthorized: {} } | { rejected: { status: number } }
-    /** It was answered, and the answer cannot be read. */
+    /** An answer arrived, and cannot be decoded. */
     | { unreadable: {} }
 >
 
@@ -133,9 +133,9 @@ export interface ListState<Value = unknown> {
     isUnauthorized: boolean
 }
 
-/** A list, which knows what it knows also while no screen shows it. */
+/** A list, which keeps what it knows also while no screen shows it. */
 export interface ScreenList<Value = unknown> extends Snapshots<ListState<Value>> {
-    /** A screen shows it from there on, and has use for so many items. */
+    /** A screen shows it from there on, and needs so many items. */
     show(place: { from: ListEnd; direction: ListDirection; count: number }): void
     /**
      * What of it a person can see now, by ids: for a screen that loads more than it shows. Null: as many items as it needs.
@@ -221,12 +221,12 @@ export class Screens<Value = unknown> implements Snapshots<ShownState> {
      * When the screen shows something else, `refresh` and `hide` do nothing any more.
      */
     details(screen: string, thing: ScreenThing, listener?: (state: DetailsState<Value>) => void): ScreenDetails<Value>
-    /** What is known of a thing, shown or not: what `details` would say first. */
+    /** What is known of a thing, shown or not: the first state that `details` would give. */
     known(thing: ScreenThing): DetailsState<Value>
     readonly subscribe: (listener: () => void) => () => void
     /** Of all that is shown. */
     readonly getSnapshot: () => ShownState
-    /** Makes a list; its name is the screen's too. `key` says where a value stands; null: not in this list. */
+    /** Makes a list; its name is the screen's too. `key` returns the position of a value; null: not in this list. */
     list(options: {
         name: string
         entity: string
@@ -235,7 +235,7 @@ export class Screens<Value = unknown> implements Snapshots<ShownState> {
         key: (value: Value) => ListKey | null
         listener?: (state: ListState<Value>) => void
     }): ScreenList<Value>
-    /** All that happened to a thing: the effect `reload` of an update machine. */
+    /** Everything that happened to a thing: the effect `reload` of an update machine. */
     reload(change: { number: number; thing: ScreenThing; types: string[] }): void
     /** The machine waits for none of its reloads any more. */
     dropReloads(): void
@@ -258,9 +258,9 @@ export class Screens<Value = unknown> implements Snapshots<ShownState> {
     put(thing: ScreenThing, value: Value, options?: { isWhole?: boolean }): void
     /** What waits to be tried again is tried now. */
     retryNow(): void
-    /** Called when it is set, and when what the screens show has become as the server has it, or is not any more. For the machine. */
+    /** Called when it is set, and when what the screens show becomes as the server has it, or is that no more. For the machine. */
     set onShown(listener: (shown: { isComplete: boolean, hasFailed: boolean, isLoading: boolean }) => void)
-    /** There is a network again: what the one before has not answered, and what waits, is asked for now. */
+    /** There is a network again: unanswered requests of the old one, and everything that waits, are made now. */
     networkIsBack(): void
     /** Fetches pass this gate, with these tokens, unless another gate was given. The machine calls it. */
     useGate(gate: LiveGate, tokens: unknown): void
