@@ -50,7 +50,7 @@ import YAML
     @Test func `the printed settings say which sections count at once`() {
         let words = SettingsDocument.text.split(separator: "\n").prefix { $0.hasPrefix("#") }
             .map { $0.dropFirst(2) }.joined(separator: " ")
-        let named = words.firstMatch(of: /what stands in ([a-z_., ]+) counts at once/)?.1.replacing(", ", with: " ")
+        let named = words.firstMatch(of: /changes of ([a-z_., ]+) apply at once/)?.1.replacing(", ", with: " ")
         let sections = Set(SettingsTable.rows.map { String($0.path.prefix { $0 != "." }) })
         #expect(
             Set(named?.split(separator: " ").map(String.init) ?? [])
