@@ -96,6 +96,40 @@ struct ProseTests {
         }
     }
 
+    /// The string literals of a file of Swift, line by line, without what is interpolated.
+    static func literals(_ file: SourceTree.File) -> [(number: Int, text: String)] {
+        var found: [(Int, String)] = []
+        var isWithin = false
+        for (index, line) in file.lines.enumerated() {
+            let marks = line.split(separator: "\"\"\"", omittingEmptySubsequences: false).count - 1
+            if isWithin || marks > 0 {
+                if isWithin { found.append((index + 1, line)) }
+                if marks % 2 == 1 { isWithin.toggle() }
+            } else if line.mentions("\"") {
+                found += line.matches(of: /"((?:\\.|[^"\\])*)"/).map { (index + 1, String($0.1)) }
+            }
+        }
+        return found.map { ($0.0, $0.1.replacing(/\\\([^)]*\)/, with: "")) }
+    }
+
+    /// What a database reads is no text for people.
+    private static func isQuery(_ text: String) -> Bool {
+        ["SELECT ", "INSERT ", "DELETE ", "UPDATE ", "CREATE ", " TEXT"].contains(where: text.contains)
+    }
+
+    @Test func `texts for operators and users have no word of the dialect`() {
+        var count = 0
+        for file in SourceTree.swiftFiles where file.isSource {
+            for (number, text) in Self.literals(file) where !Self.isQuery(text) {
+                count += 1
+                for (word, better) in Self.faults(text) {
+                    Issue.record("\(file):\(number) \"\(word)\": say \(better)")
+                }
+            }
+        }
+        #expect(count > 3_000)
+    }
+
     @Test(
         arguments: [
             ("The broker tells its offset.", ["tells"]), ("A way to read `take` and ``Place``.", ["way"]),

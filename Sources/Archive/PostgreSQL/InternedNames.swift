@@ -173,11 +173,11 @@ struct InternedNames {
         let owners = names.compactMap { owners[$0] }
         _ = try connection.run(
             """
-            WITH taken AS (DELETE FROM livegate_waiting w
+            WITH deleted AS (DELETE FROM livegate_waiting w
             USING unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) k(account, entity, name, thing)
             WHERE w.account = k.account AND w.entity = k.entity AND w.name = k.name
             RETURNING w.person, k.thing, w.key, w.since)
-            INSERT INTO livegate_marks (person, thing, key, since) SELECT person, thing, key, since FROM taken
+            INSERT INTO livegate_marks (person, thing, key, since) SELECT person, thing, key, since FROM deleted
             ON CONFLICT (person, thing) DO UPDATE SET key = excluded.key, since = excluded.since
             """,
             [

@@ -143,7 +143,7 @@ enum StatusPage {
           at("main").hidden = false;
           at("main").className = "";
           const since = status.started.replace("T", " ").replace(/(:\d\d)(\.\d+)?Z$/, "$1 UTC");
-          tell(status.state, " · version " + status.version + " · since " + since, status.state !== "ready");
+          report(status.state, " · version " + status.version + " · since " + since, status.state !== "ready");
           at("problems").replaceChildren(...(status.problems.length
             ? status.problems.map(text => make("li", text, "bad")) : [make("li", "Nothing that is known.")]));
           const points = charts.points;
@@ -167,7 +167,7 @@ enum StatusPage {
             ["Kept events", show(status.log.events)], ["Accounts that have some", show(status.log.accounts)]];
           at("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
         }
-        function tell(state, more, isBad) {
+        function report(state, more, isBad) {
           // The title too: of many tabs it is all that is seen.
           document.title = state + " – Livegate " + location.host;
           at("state").textContent = state + more;
@@ -191,10 +191,10 @@ enum StatusPage {
             at("main").className = "old";
             if (wants) { at("main").hidden = true; at("login").hidden = false; }
             if (isNew) at("token").focus();
-            if (isRefused) tell("refused", ": this token is not the one of admin_token_file", true);
-            else if (isNew) tell("token required", "", true);
+            if (isRefused) report("refused", ": this token is not the one of admin_token_file", true);
+            else if (isNew) report("token required", "", true);
             else if (!wants) {
-              tell("unreachable", ": " + error.message, true);
+              report("unreachable", ": " + error.message, true);
               const known = answeredAt ? "the values below are of " + answeredAt : "no values are known";
               at("main").hidden = false;
               at("problems").replaceChildren(make("li", "The node does not answer this page: " + known + ".", "bad"));
