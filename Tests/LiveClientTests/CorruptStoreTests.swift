@@ -215,4 +215,28 @@ private final class MemoryArea: LiveArea {
         #expect(try await store.load(area: area.name)?.finger != nil)
         await machine.stop()
     }
+
+    @Test func `a corrupt file that cannot be replaced at once tells each of its parts once, later`() throws {
+        let (folder, isFull) = (TemporaryFolder(), Shared(false))
+        let file = try StoreFile(path: folder.path + "/store") { _ in
+            if isFull.value { throw SQLiteError(code: 13, message: "disk full", statement: nil) }
+        }
+        let store = ObjectIdentifier(file)
+        for part in ["a", "b"] { try file.transaction(of: part, store: store) { _ in } }
+        isFull.update { $0 = true }
+        #expect(throws: SQLiteError.self) {
+            try file.transaction(of: "a", store: store) { _ in
+                throw SQLiteError(code: 11, message: "malformed", statement: nil)
+            }
+        }
+        isFull.update { $0 = false }
+        for part in ["a", "b"] {
+            #expect {
+                try file.transaction(of: part, store: store) { _ in }
+            } throws: {
+                if case StoreError.corrupt = $0 { true } else { false }
+            }
+            try file.transaction(of: part, store: store) { _ in }
+        }
+    }
 }

@@ -62,13 +62,14 @@ final class StoreFile {
         guard let database else { throw StoreError.closed }
         if let part {
             known.insert(part)
-            if lost.remove(part) != nil, let setAside { throw StoreError.corrupt(setAside: setAside) }
+            if lost.remove(part) != nil { throw StoreError.corrupt(setAside: setAside ?? path) }
         }
         do {
             return try database.transaction { try body(StoreTransaction(database: database, store: store)) }
         } catch  where Self.isCorrupt(error) {
-            try recreate()
+            // First: the new file may be made by a later request, whose caller has to know that nothing of its part remains.
             lost = known
+            try recreate()
             if let part { lost.remove(part) }
             throw StoreError.corrupt(setAside: setAside ?? path)
         }
