@@ -21,10 +21,15 @@ final class QueueLoop: ClientLoop {
 
     func wait(milliseconds: UInt64, _ action: @escaping () -> Void) -> LoopTimer {
         let pending = PendingAction(action)
-        let item = DispatchWorkItem { [onEnd] in
-            if onEnd.withLock({ $0 != nil }) { pending.run() }
+        let due = now + min(milliseconds, .max - now)
+        let item = DispatchWorkItem { [weak self] in
+            guard let self, self.now >= due, self.onEnd.withLock({ $0 != nil }) else { return }
+            pending.run()
         }
-        queue.asyncAfter(deadline: .now() + .milliseconds(Int(clamping: milliseconds)), execute: item)
+        let delay = DispatchTimeInterval.milliseconds(Int(clamping: milliseconds))
+        queue.asyncAfter(deadline: .now() + delay, execute: item)
+        // The first clock of Dispatch stops while the device sleeps, and ``now`` does not. The first that is due counts.
+        queue.asyncAfter(wallDeadline: .now() + delay, execute: item)
         return LoopTimer {
             item.cancel()
             // The queue holds the item until its time.

@@ -20,6 +20,7 @@ final class RequestChannel: LiveChannel, TaskOwner {
     private let request: StreamRequest
     private let task: any RequestTask
     private var report: ((ChannelEvent) -> Void)?
+    private let begin: UInt64
     private var deadline: LoopTimer?
     private var head: AnswerHead?
     /// The body of an answer that is not a stream.
@@ -39,6 +40,7 @@ final class RequestChannel: LiveChannel, TaskOwner {
     ) {
         (self.request, self.task, self.loop, self.report) = (request, task, loop, report)
         let limit = Self.answerMilliseconds + request.patienceMilliseconds
+        begin = loop.now
         deadline = loop.wait(milliseconds: limit) { [weak self] in self?.answerIsLate(milliseconds: limit) }
         task.resume()
     }
@@ -55,6 +57,8 @@ final class RequestChannel: LiveChannel, TaskOwner {
     }
 
     private func receive(_ head: AnswerHead) {
+        // On Linux a task that is suspended and resumed sends its request again: what was missed in between would be lost.
+        guard self.head == nil else { return end(.lost(.cut, "URLSession has sent the request again")) }
         self.head = head
         guard request.form == .eventStream, head.isEventStream else { return }
         deadline.take()?.cancel()
@@ -113,6 +117,9 @@ final class RequestChannel: LiveChannel, TaskOwner {
 
     private func answerIsLate(milliseconds: UInt64) {
         guard report != nil else { return }
+        if loop.now > begin + milliseconds + SocketChannel.suspendedMilliseconds {
+            return end(.lost(.cut, "the app was suspended before the answer"))
+        }
         if let head, request.form != .document { return end(answer(head)) }
         end(.lost(.silent, "no answer within \(milliseconds) ms"))
     }

@@ -13,7 +13,8 @@ protocol SocketTask: AnyObject {
     func cancel()
     /// Sends a close frame with 1000, and ends the task once it is answered.
     func close()
-    func send(_ text: String)
+    /// Sends a message. The handler gets the reason if that fails.
+    func send(_ text: String, _ completion: @escaping @Sendable (TaskFailure?) -> Void)
     /// Waits for one message; nil for one that is not text.
     func receive(_ completion: @escaping @Sendable (Result<String?, TaskFailure>) -> Void)
     /// Sends a ping and waits for its pong.
@@ -31,6 +32,11 @@ final class SocketChannel: LiveChannel, TaskOwner {
     static let closeMilliseconds: UInt64 = 5_000
     /// From a message that could not be received to the end of the task, which should have come.
     static let endMilliseconds: UInt64 = 2_000
+
+    /// A deadline that is later than this means that the process was suspended: the server may have answered.
+    static let suspendedMilliseconds: UInt64 = 1_000
+    /// RFC 6455 §7.4.1: these are never in a close frame. URLSession uses them for a lost connection.
+    private static let localCodes: Set<UInt16> = [1006, 1015]
 
     private let loop: any ClientLoop
     private let request: StreamRequest
@@ -53,8 +59,13 @@ final class SocketChannel: LiveChannel, TaskOwner {
         _ report: @escaping (ChannelEvent) -> Void
     ) {
         (self.request, self.task, self.loop, self.report) = (request, task, loop, report)
+        let late = loop.now + Self.openMilliseconds + Self.suspendedMilliseconds
         deadline = loop.wait(milliseconds: Self.openMilliseconds) { [weak self] in
-            self?.end(.lost(.silent, "no answer within \(Self.openMilliseconds) ms"))
+            guard let self else { return }
+            self.end(
+                self.loop.now > late
+                    ? .lost(.cut, "the app was suspended before the answer")
+                    : .lost(.silent, "no answer within \(Self.openMilliseconds) ms"))
         }
         task.resume()
     }
@@ -82,9 +93,12 @@ final class SocketChannel: LiveChannel, TaskOwner {
     private func receiveNext() {
         guard isOpened, !isPaused, !isReceiving, failure == nil, report != nil else { return }
         isReceiving = true
-        let bound = Confined(self, loop: loop)
-        task.receive { result in bound.loop.execute { bound.value.received(result) } }
+        let bound = weakly()
+        task.receive { result in bound.loop.execute { bound.value.channel?.received(result) } }
     }
+
+    /// A lost task may never call its handlers, and keeps them.
+    private func weakly() -> Confined<WeakChannel> { Confined(WeakChannel(channel: self), loop: loop) }
 
     private func received(_ result: Result<String?, TaskFailure>) {
         isReceiving = false
@@ -97,6 +111,7 @@ final class SocketChannel: LiveChannel, TaskOwner {
     }
 
     private func fail(_ failure: TaskFailure) {
+        guard self.failure == nil else { return }
         self.failure = failure
         guard report != nil else { return }
         deadline.take()?.cancel()
@@ -107,23 +122,29 @@ final class SocketChannel: LiveChannel, TaskOwner {
     }
 
     func send(_ text: [UInt8]) {
-        if isOpened { task.send(String(decoding: text, as: UTF8.self)) }
+        guard isOpened, failure == nil, report != nil else { return }
+        let bound = weakly()
+        task.send(String(decoding: text, as: UTF8.self)) { failure in
+            guard let failure else { return }
+            bound.loop.execute { bound.value.channel?.fail(failure) }
+        }
     }
 
     func ping() {
         guard isOpened, report != nil else { return }
-        let bound = Confined(self, loop: loop)
+        let bound = weakly()
         // The end of the task reports a ping that fails.
         task.ping { failure in
             guard failure == nil else { return }
-            bound.loop.execute { bound.value.report?(.alive) }
+            bound.loop.execute { bound.value.channel?.report?(.alive) }
         }
     }
 
     private func schedulePing() {
         pingTimer = loop.wait(milliseconds: request.pingMilliseconds) { [weak self] in
             guard let self, self.report != nil else { return }
-            self.ping()
+            // Its pong would not be read.
+            if !self.isPaused { self.ping() }
             self.schedulePing()
         }
     }
@@ -138,14 +159,21 @@ final class SocketChannel: LiveChannel, TaskOwner {
     // MARK: Ending
 
     private func completed(_ failure: TaskFailure?) -> ChannelEnding {
-        if let (code, reason) = closeFrame ?? task.closeFrame, let code = UInt16(exactly: code) {
+        if let (code, reason) = closeFrame ?? task.closeFrame, let code = UInt16(exactly: code),
+            !Self.localCodes.contains(code)
+        {
             return .closed(CloseCode(rawValue: code), reason: String(decoding: reason, as: UTF8.self))
         }
         if isOpened { return .lost(.cut, failure?.text ?? "the connection ended without a close") }
         guard let head = task.answerHead else {
             // A library without WebSockets reports the address as unsupported; other transports may work.
             if let failure, failure.code == .unsupportedURL { return .lost(.blocked, failure.text) }
-            return failure?.ending(wasAnswered: false) ?? .lost(.cut, "no answer")
+            #if os(watchOS)
+                // watchOS blocks WebSockets but for calls and audio (TN3135), and event streams work.
+                return .lost(.blocked, failure?.text ?? "no answer")
+            #else
+                return failure?.ending(wasAnswered: false) ?? .lost(.cut, "no answer")
+            #endif
         }
         // For a refusal, URLSession provides no body.
         if head.status != 101 { return .refused(head.answer([], isTruncated: true)) }
@@ -171,4 +199,8 @@ final class SocketChannel: LiveChannel, TaskOwner {
         // The timer keeps it alive until then, because nothing else holds it any more.
         deadline = loop.wait(milliseconds: Self.closeMilliseconds) { self.end(.lost(.cut, "no answer to the close")) }
     }
+}
+
+private struct WeakChannel {
+    weak var channel: SocketChannel?
 }

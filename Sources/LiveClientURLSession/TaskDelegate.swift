@@ -84,9 +84,8 @@ extension URLSessionWebSocketTask: SocketTask {
 
     func close() { cancel(with: .normalClosure, reason: nil) }
 
-    func send(_ text: String) {
-        // The end of the task reports a message that cannot be sent.
-        send(.string(text)) { _ in }
+    func send(_ text: String, _ completion: @escaping @Sendable (TaskFailure?) -> Void) {
+        send(.string(text)) { error in completion(error.map(TaskFailure.init)) }
     }
 
     func receive(_ completion: @escaping @Sendable (Result<String?, TaskFailure>) -> Void) {

@@ -55,9 +55,15 @@ struct TaskFailure: Error, Equatable {
     let code: URLError.Code?
 
     init(_ error: any Error) {
-        code = (error as? URLError)?.code
+        code = (error as? URLError)?.code ?? Self.code(of: error)
         text =
             code.map { "URLSession: error \($0.rawValue), \(error.localizedDescription)" } ?? error.localizedDescription
+    }
+
+    /// WebSocket tasks report a cut connection by the number of the system.
+    private static func code(of error: any Error) -> URLError.Code? {
+        guard let error = error as? POSIXError else { return nil }
+        return [.ECONNRESET, .ECONNABORTED, .ENOTCONN, .EPIPE].contains(error.code) ? .networkConnectionLost : nil
     }
 
     init(_ code: URLError.Code, text: String) { (self.code, self.text) = (code, text) }
@@ -67,7 +73,8 @@ struct TaskFailure: Error, Equatable {
     /// - Parameter wasAnswered: whether the head of an answer had arrived.
     func ending(wasAnswered: Bool) -> ChannelEnding {
         switch code {
-        case .badURL?, .unsupportedURL?: .invalid(text)
+        // The app does not allow plain HTTP.
+        case .badURL?, .unsupportedURL?, .appTransportSecurityRequiresSecureConnection?: .invalid(text)
         case .networkConnectionLost?: .lost(.cut, text)
         case .timedOut?: .lost(.silent, text)
         case .badServerResponse?, .cannotParseResponse?, .cannotDecodeContentData?, .cannotDecodeRawData?:

@@ -35,15 +35,28 @@ final class URLSessionNetwork: ClientNetwork {
         let tasks: Confined<TaskTable>
     }
 
-    /// Made when the first channel is opened, on the loop.
-    private let opened: Lock<Opened?>
+    private enum State: Sendable {
+        /// The first channel makes the session, on the loop.
+        case new
+        case open(Opened)
+        case ended
+    }
+
+    private let state: Lock<State>
     let loop: any ClientLoop
 
     init() {
-        let opened = Lock<Opened?>(nil)
-        self.opened = opened
+        let state = Lock(State.new)
+        self.state = state
         // A session holds its delegate until it is invalidated.
-        loop = QueueLoop { opened.withLock { $0.take() }?.session.invalidateAndCancel() }
+        loop = QueueLoop {
+            let opened = state.withLock { state -> Opened? in
+                defer { state = .ended }
+                if case .open(let opened) = state { return opened }
+                return nil
+            }
+            opened?.session.invalidateAndCancel()
+        }
     }
 
     func open(_ request: StreamRequest, _ report: @escaping (ChannelEvent) -> Void) -> any LiveChannel {
@@ -51,11 +64,7 @@ final class URLSessionNetwork: ClientNetwork {
             return RefusedChannel(
                 "URLSession does not accept an address such as '\(request.url.host)'", on: loop, report)
         }
-        let opened = self.opened.withLock { [loop] opened in
-            let made = opened ?? Self.begin(on: loop)
-            opened = made
-            return made
-        }
+        guard let opened = session() else { return RefusedChannel("the client has ended", on: loop, report) }
         guard request.form == .webSocket else {
             let task = opened.session.dataTask(with: asked)
             let channel = RequestChannel(request, task, on: loop, report)
@@ -67,6 +76,20 @@ final class URLSessionNetwork: ClientNetwork {
         let channel = SocketChannel(request, task, on: loop, report)
         opened.tasks.value.add(channel, of: task)
         return channel
+    }
+
+    /// Nil behind the end.
+    private func session() -> Opened? {
+        state.withLock { [loop] state in
+            switch state {
+            case .ended: return nil
+            case .open(let opened): return opened
+            case .new:
+                let opened = Self.begin(on: loop)
+                state = .open(opened)
+                return opened
+            }
+        }
     }
 
     private static func begin(on loop: any ClientLoop) -> Opened {
@@ -114,7 +137,7 @@ extension URLRequest {
             httpBody = Data(body)
             setValue("application/json", forHTTPHeaderField: "Content-Type")
         }
-        for header in request.headers { setValue(header.value, forHTTPHeaderField: header.name) }
+        for header in request.headers { addValue(header.value, forHTTPHeaderField: header.name) }
     }
 }
 

@@ -64,6 +64,11 @@ struct RequestChannelTests {
         (.document, [.completed(TaskFailure(.badURL, text: ""))], ["invalid"]),
         (.document, [Reports.head(200), .completed(TaskFailure(.cannotFindHost, text: ""))], ["lost cut"]),
         (.document, [.completed(nil)], ["lost cut"]),
+        // Of a task that was suspended: the request was sent again, and what came in between is not in it.
+        (
+            .eventStream, [stream, Reports.bytes(live), stream, Reports.bytes(live)],
+            ["opened", #"{"live":{"at":"1"}}"#, "lost cut"]
+        ),
         // Nothing follows an end.
         (.document, [.completed(cut), Reports.head(200), .completed(nil)], ["lost cut"]),
     ]
@@ -97,6 +102,16 @@ struct RequestChannelTests {
         #expect(reports.all == [])
         loop.run(until: row.limit)
         #expect(reports.all == row.reports && task.calls == ["resume", "cancel"])
+    }
+
+    @Test func `a process that was suspended does not blame the network`() throws {
+        for (late, report) in [(UInt64(1_000), "lost silent"), (1_001, "lost cut")] {
+            let (loop, task, reports) = (VirtualLoop(), Task(), Reports())
+            let channel = RequestChannel(try Reports.request(.document), task, on: loop, reports.take)
+            loop.suspend(until: 11_000 + late)
+            #expect(reports.all == [report])
+            channel.receive(.completed(nil))
+        }
     }
 
     @Test func `a stream that is open has no deadline`() throws {

@@ -19,7 +19,12 @@ struct SocketChannelTests {
         func resume() { calls.append("resume") }
         func cancel() { calls.append("cancel") }
         func close() { calls.append("close") }
-        func send(_ text: String) { calls.append("send \(text)") }
+        var sent: (@Sendable (TaskFailure?) -> Void)?
+
+        func send(_ text: String, _ completion: @escaping @Sendable (TaskFailure?) -> Void) {
+            calls.append("send \(text)")
+            sent = completion
+        }
 
         func receive(_ completion: @escaping @Sendable (Result<String?, TaskFailure>) -> Void) {
             precondition(receiving == nil, "one message is waited for at a time")
@@ -81,6 +86,7 @@ struct SocketChannelTests {
 
     static let ends: [(frame: (code: Int, reason: [UInt8])?, report: String)] = [
         (nil, "lost cut"), ((1000, []), "closed 1000 "), ((1005, []), "closed 1005 "),
+        ((1006, []), "lost cut"), ((1015, []), "lost cut"), ((1007, []), "closed 1007 "),
         ((4401, Array("token expired".utf8)), "closed 4401 token expired"), ((-1, []), "lost cut"),
         ((70_000, []), "lost cut"),
     ]
@@ -127,6 +133,52 @@ struct SocketChannelTests {
         #expect(socket.reports.all == [])
         socket.loop.run(until: SocketChannel.openMilliseconds)
         #expect(socket.reports.all == ["lost silent"] && socket.task.calls == ["resume", "cancel"])
+    }
+
+    @Test func `a process that was suspended does not blame the transport`() throws {
+        for (late, report) in [
+            (SocketChannel.suspendedMilliseconds, "lost silent"), (SocketChannel.suspendedMilliseconds + 1, "lost cut"),
+        ] {
+            let socket = try Socket(isOpened: false)
+            socket.loop.suspend(until: SocketChannel.openMilliseconds + late)
+            #expect(socket.reports.all == [report])
+        }
+    }
+
+    @Test func `a message that cannot be sent ends it, where the task does not`() throws {
+        let socket = try Socket()
+        socket.channel.send(Array("text".utf8))
+        socket.task.sent?(nil)
+        socket.loop.run(until: 5_000)
+        socket.task.sent?(Self.notConnected)
+        socket.loop.run(until: 5_000 + SocketChannel.endMilliseconds)
+        #expect(socket.reports.all == ["opened", "lost cut"])
+        socket.channel.send(Array("late".utf8))
+        #expect(!socket.task.calls.contains("send late"))
+    }
+
+    @Test func `no ping is sent while reading is paused`() throws {
+        let socket = try Socket()
+        socket.channel.pauseReading()
+        socket.loop.run(until: 100_000)
+        #expect(socket.task.pings.isEmpty)
+        socket.channel.resumeReading()
+        socket.loop.run(until: 125_000)
+        #expect(socket.task.pings.count == 1)
+    }
+
+    @Test func `a task that keeps its handlers for ever keeps no channel`() throws {
+        weak var channel: SocketChannel?
+        let task = Task()
+        do {
+            let socket = SocketChannel(try Reports.request(.webSocket), task, on: VirtualLoop(), { _ in })
+            channel = socket
+            socket.receive(.opened)
+            socket.ping()
+            #expect(task.receiving != nil && task.pings.count == 1)
+            socket.receive(.completed(Self.notConnected))
+        }
+        #expect(channel == nil)
     }
 
     @Test func `a ping is sent so often, and its pong is a sign of life`() throws {

@@ -60,6 +60,33 @@ struct URLSessionTransportTests {
         #expect(!configuration.httpShouldSetCookies && configuration.httpCookieAcceptPolicy == .never)
     }
 
+    @Test(arguments: [
+        (POSIXError(.ECONNRESET) as any Error & Sendable, "lost cut"), (POSIXError(.ENOTCONN), "lost cut"),
+        (POSIXError(.ENETDOWN), "lost unreachable"),
+        (URLError(.appTransportSecurityRequiresSecureConnection), "invalid"),
+        (URLError(.badURL), "invalid"),
+    ])
+    func `why a task failed is known by its error`(row: (error: any Error & Sendable, ending: String)) {
+        #expect(Reports.text(TaskFailure(row.error).ending(wasAnswered: false)) == row.ending)
+    }
+
+    @Test func `behind its end a network opens nothing`() async {
+        let network = URLSessionNetwork()
+        let report = await withCheckedContinuation { done in
+            network.loop.execute {
+                network.loop.end()
+                do {
+                    var request = try Self.request("ws://a.example/live/v1", .document)
+                    request.headers = []
+                    _ = network.open(request) { done.resume(returning: Reports.text($0)) }
+                } catch {
+                    done.resume(returning: "\(error)")
+                }
+            }
+        }
+        #expect(report == "invalid")
+    }
+
     @Test func `authorities of its own are refused in words`() {
         var configuration = LiveClientConfiguration(url: "wss://live.example/live/v1")
         configuration.certificateAuthorities = "/etc/ca.pem"

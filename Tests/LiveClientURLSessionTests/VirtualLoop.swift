@@ -44,6 +44,12 @@ final class VirtualLoop: ClientLoop, @unchecked Sendable {
 
     func run() { run(until: now) }
 
+    /// The process is suspended until a moment: then all that is due is done, late.
+    func suspend(until moment: UInt64) {
+        now = moment
+        run()
+    }
+
     /// How many actions wait.
     var waiting: Int { pending.count }
 }
