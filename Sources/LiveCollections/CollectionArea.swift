@@ -11,6 +11,9 @@ where Element.ID: LosslessStringConvertible & Sendable {
     let fetchAll: @Sendable () async throws -> [Element]
     let fetchOne: @Sendable (Element.ID) async throws -> Element?
 
+    /// A list that actions change all the time is fetched at most this often in a row.
+    private static var maximumFetches: Int { 3 }
+
     var name: String { rows.area }
 
     /// Where one row cannot be decoded, because the element's type has changed, the others are shown until a snapshot is there.
@@ -32,7 +35,7 @@ where Element.ID: LosslessStringConvertible & Sendable {
         try await noting {
             var (found, indices): ([Row], [String: Int]) = ([], [:])
             // A list that is fetched by pages may give an element twice, when it moves meanwhile: the later one is newer.
-            for element in try await fetchAll() {
+            for element in try await fetchedAll() {
                 let row = try Row(element)
                 if let index = indices[row.id] {
                     found[index] = row
@@ -41,9 +44,23 @@ where Element.ID: LosslessStringConvertible & Sendable {
                     found.append(row)
                 }
             }
-            await screen.wasFetched(nil)
             return found
         }
+    }
+
+    /// Fetches again if an action was answered meanwhile, because the list may be older than the answer. After some attempts the
+    /// events of the actions bring what it lacks.
+    private func fetchedAll() async throws -> [Element] {
+        for _ in 1..<Self.maximumFetches {
+            let number = await screen.fetchBegins(nil)
+            let found: Result<[Element], any Error>
+            do { found = .success(try await fetchAll()) } catch { found = .failure(error) }
+            let isOutdated = await screen.fetchEnds(number, hasAnswer: (try? found.get()) != nil)
+            if !isOutdated || Task.isCancelled { return try found.get() }
+        }
+        let found = try await fetchAll()
+        await screen.wasFetched(nil)
+        return found
     }
 
     func reload(_ thing: Thing, types: [String]) async throws -> LiveReload<Row> {
@@ -54,7 +71,7 @@ where Element.ID: LosslessStringConvertible & Sendable {
                 let fetched: Result<Element?, any Error>
                 do { fetched = .success(try await fetchOne(id)) } catch { fetched = .failure(error) }
                 // The answer to an action came meanwhile: what was asked for before it may be older.
-                if await screen.fetchEnds(number), !Task.isCancelled { continue }
+                if await screen.fetchEnds(number, hasAnswer: Self.isAnswer(fetched)), !Task.isCancelled { continue }
                 guard let element = try fetched.get() else { return .gone }
                 guard element.id == id else {
                     throw LiveCollectionError.otherElement(asked: "\(id)", given: "\(element.id)")
@@ -64,14 +81,24 @@ where Element.ID: LosslessStringConvertible & Sendable {
         }
     }
 
+    /// Whether the API has answered what the element is, or that it does not exist.
+    private static func isAnswer(_ fetched: Result<Element?, any Error>) -> Bool {
+        switch fetched {
+        case .success: true
+        case .failure(let error): isAnswer(error)
+        }
+    }
+
+    private static func isAnswer(_ error: any Error) -> Bool {
+        (error as? RequestError).map { $0.isFromAPI && [403, 404, 410].contains($0.status) } ?? false
+    }
+
     /// Before the machine knows: what it shows behind a failure comes later than the error.
     private func noting<Value>(_ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()
         } catch {
-            let isAnswer =
-                (error as? RequestError).map { $0.isFromAPI && [403, 404, 410].contains($0.status) } ?? false
-            if !isAnswer && !(error is CancellationError) { await screen.note(error) }
+            if !Self.isAnswer(error) && !(error is CancellationError) { await screen.note(error) }
             throw error is EncodingError ? RequestFailure.unreadable : error
         }
     }
@@ -99,18 +126,28 @@ where Element.ID: LosslessStringConvertible & Sendable {
 where Element.ID: LosslessStringConvertible & Sendable {
     weak var collection: LiveCollection<Element>?
     private var last = 0
-    /// Reloads that run, and whether an action was answered since each began.
-    private var fetches: [Int: (id: Element.ID, isOutdated: Bool)] = [:]
+    /// Fetches that run, and whether an action was answered since each began. No id: all elements are fetched.
+    private var fetches: [Int: (id: Element.ID?, isOutdated: Bool)] = [:]
     /// Actions that run, with the elements that were fetched since each began; nil: all elements.
     private var actions: [Int: Set<Element.ID>?] = [:]
 
+    /// The user has signed out: later results are not shown.
+    private var isForgotten = false
+
     nonisolated init() {}
 
-    func apply(_ change: LiveChange<[CollectionRow<Element>], CollectionRow<Element>>) { collection?.apply(change) }
+    func apply(_ change: LiveChange<[CollectionRow<Element>], CollectionRow<Element>>) {
+        if !isForgotten { collection?.apply(change) }
+    }
 
     func note(_ error: any Error) { collection?.note(error) }
 
-    func forget() { collection?.forget() }
+    func stopped() { collection?.stopped() }
+
+    func forget() {
+        isForgotten = true
+        collection?.forget()
+    }
 
     /// Shows how old things are, until the machine ends.
     func follow(_ machine: LiveMachine<CollectionArea<Element>>) {
@@ -122,16 +159,16 @@ where Element.ID: LosslessStringConvertible & Sendable {
         }
     }
 
-    func fetchBegins(_ id: Element.ID) -> Int {
+    func fetchBegins(_ id: Element.ID?) -> Int {
         last += 1
         fetches[last] = (id, false)
         return last
     }
 
     /// True: what was fetched may be older than what is shown.
-    func fetchEnds(_ number: Int) -> Bool {
+    func fetchEnds(_ number: Int, hasAnswer: Bool) -> Bool {
         guard let fetch = fetches.removeValue(forKey: number) else { return false }
-        if !fetch.isOutdated { wasFetched(fetch.id) }
+        if !fetch.isOutdated && hasAnswer { wasFetched(fetch.id) }
         return fetch.isOutdated
     }
 
@@ -161,6 +198,6 @@ where Element.ID: LosslessStringConvertible & Sendable {
     }
 
     func putBegins(_ id: Element.ID) {
-        for (number, fetch) in fetches where fetch.id == id { fetches[number]?.isOutdated = true }
+        for (number, fetch) in fetches where fetch.id == nil || fetch.id == id { fetches[number]?.isOutdated = true }
     }
 }

@@ -30,15 +30,22 @@ final class CollectionRows: Sendable {
     /// The collection that the rows were of is gone: another one of its name may have the rows now.
     struct Closed: Error {}
 
-    /// What the machine's metadata and the rows are stored under. Another entity has other rows, whatever the name is.
+    /// What the machine's metadata is stored under: no area of an app has such a name. Another version has no metadata, so
+    /// everything is fetched.
     let area: String
+    /// What the rows are stored under. Another entity has other rows, whatever the name is.
+    private let base: String
     private let entity: String
     private let isClosed = Lock(false)
 
-    init(entity: String, name: String?) {
+    init(entity: String, name: String?, version: Int) {
         self.entity = entity
-        area = name.map { "\(entity)/\($0)" } ?? entity
+        base = "collection " + (name.map { "\(entity)/\($0)" } ?? entity)
+        area = base + Self.versionMark + "\(version)"
     }
+
+    /// No entity and no name contains it.
+    private static let versionMark = "\u{1}"
 
     /// From now on nothing is written.
     func close() { isClosed.withLock { $0 = true } }
@@ -65,7 +72,7 @@ final class CollectionRows: Sendable {
                 """
                 SELECT json, position FROM live_rows WHERE area = ? AND position > ? ORDER BY position
                 LIMIT \(StoreTransaction.maximumRows)
-                """, [.text(area), .integer(last)])
+                """, [.text(base), .integer(last)])
             for row in rows {
                 guard let json = row[0].text, let position = row[1].integer else { continue }
                 found.append(json)
@@ -77,11 +84,16 @@ final class CollectionRows: Sendable {
 
     func replace(_ rows: [Row], in transaction: StoreTransaction) throws {
         try prepare(transaction)
-        try transaction.execute("DELETE FROM live_rows WHERE area = ?", [.text(area)])
+        try transaction.execute("DELETE FROM live_rows WHERE area = ?", [.text(base)])
+        // The cursors of other versions belong to the rows that are replaced.
+        let versions = base + Self.versionMark
+        try transaction.execute(
+            "DELETE FROM live_areas WHERE area != ? AND substr(area, 1, ?) = ?",
+            [.text(area), .integer(Int64(versions.unicodeScalars.count)), .text(versions)])
         for (index, row) in rows.enumerated() {
             try transaction.execute(
                 "INSERT INTO live_rows (area, entity, id, position, json) VALUES (?, ?, ?, ?, ?)",
-                [.text(area), .text(entity), .text(row.id), .integer(Int64(index + 1)), .text(row.json)])
+                [.text(base), .text(entity), .text(row.id), .integer(Int64(index + 1)), .text(row.json)])
         }
     }
 
@@ -93,11 +105,11 @@ final class CollectionRows: Sendable {
             INSERT INTO live_rows (area, entity, id, position, json)
             SELECT ?1, ?2, ?3, ifnull(max(position), 0) + 1, ?4 FROM live_rows WHERE area = ?1
             ON CONFLICT (area, id) DO UPDATE SET json = excluded.json
-            """, [.text(area), .text(entity), .text(row.id), .text(row.json)])
+            """, [.text(base), .text(entity), .text(row.id), .text(row.json)])
     }
 
     func remove(_ id: String, in transaction: StoreTransaction) throws {
         try prepare(transaction)
-        try transaction.execute("DELETE FROM live_rows WHERE area = ? AND id = ?", [.text(area), .text(id)])
+        try transaction.execute("DELETE FROM live_rows WHERE area = ? AND id = ?", [.text(base), .text(id)])
     }
 }

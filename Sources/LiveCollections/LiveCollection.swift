@@ -1,3 +1,4 @@
+import Foundation
 import LiveClient
 
 #if canImport(Observation)
@@ -45,10 +46,17 @@ where Element.ID: LosslessStringConvertible & Sendable {
     /// Nil: the session has another one of this name, or has ended.
     private let part: Int?
 
+    /// By their ids, the things of ``failures`` as the events name them.
+    private var failedThings: [Element.ID: Thing] = [:]
+    /// The session has stopped it.
+    private var isStopped = false
+
     /// A collection in a session, which starts it.
     ///
     /// - Parameters:
     ///   - entity: of the events. The client's configuration has to deliver them.
+    ///   - version: of what is stored. Raise it when `snapshot` gives other elements, or the elements have another member that a
+    ///     stored row lacks: then everything is fetched again. A member that cannot be decoded has this effect by itself.
     ///   - name: distinguishes two collections of one entity; each has rows of its own. A session has one of each entity and name
     ///     at a time: a second one shows nothing and has ``LiveCollectionError/nameIsTaken(entity:name:)`` as its ``lastError``.
     ///   - settings: with the server's `retention`; its entities are replaced.
@@ -56,7 +64,8 @@ where Element.ID: LosslessStringConvertible & Sendable {
     ///   - snapshot: fetches all elements. It throws ``RequestError`` where the API refuses, and asks no cache.
     ///   - reload: fetches one element. Nil, or a 404, 410 or 403 that is thrown: it is not in the list any more.
     public init(
-        _ entity: String, in session: LiveSession, name: String? = nil, settings: UpdateMachine.Settings = .init(),
+        _ entity: String, in session: LiveSession, name: String? = nil, version: Int = 1,
+        settings: UpdateMachine.Settings = .init(),
         sortedBy areInIncreasingOrder: ((Element, Element) -> Bool)? = nil,
         snapshot: @escaping @Sendable () async throws -> [Element],
         reload: @escaping @Sendable (Element.ID) async throws -> Element?
@@ -67,7 +76,8 @@ where Element.ID: LosslessStringConvertible & Sendable {
         freshness = UpdateMachine(settings).view.freshness
         let screen = CollectionScreen<Element>()
         let area = CollectionArea(
-            rows: CollectionRows(entity: entity, name: name), screen: screen, fetchAll: snapshot, fetchOne: reload)
+            rows: CollectionRows(entity: entity, name: name, version: version), screen: screen, fetchAll: snapshot,
+            fetchOne: reload)
         let machine = session.machine(area, settings: settings)
         (self.area, self.machine) = (area, machine)
         var life = SessionPart(machine)
@@ -78,11 +88,14 @@ where Element.ID: LosslessStringConvertible & Sendable {
         }
         life.stop = { isSigningOut in
             await machine.stop()
+            await screen.stopped()
             if isSigningOut { await screen.forget() }
         }
         part = session.add(life)
-        if part == nil { thrown = LiveCollectionError.nameIsTaken(entity: entity, name: name) }
         screen.collection = self
+        guard part == nil else { return }
+        thrown = LiveCollectionError.nameIsTaken(entity: entity, name: name)
+        stopped()
     }
 
     deinit {
@@ -103,7 +116,9 @@ where Element.ID: LosslessStringConvertible & Sendable {
     public func refresh() async -> Bool { await machine.refresh() }
 
     /// A person opens an element: where it could not be reloaded, it is fetched now.
-    public func check(_ id: Element.ID) async { await machine.check(Thing(entity: entity, id: "\(id)")) }
+    public func check(_ id: Element.ID) async {
+        await machine.check(failedThings[id] ?? Thing(entity: entity, id: "\(id)"))
+    }
 
     /// Runs an action whose answer is the element as it is now, such as "acknowledge", and shows the answer at once.
     ///
@@ -125,7 +140,7 @@ where Element.ID: LosslessStringConvertible & Sendable {
             // The action is done, and its event has the element stored.
             thrown = error
         }
-        apply(.things([(Thing(entity: entity, id: row.id), .value(row))]))
+        screen.apply(.things([(Thing(entity: entity, id: row.id), .value(row))]))
         return element
     }
 
@@ -134,7 +149,9 @@ where Element.ID: LosslessStringConvertible & Sendable {
     func apply(_ change: LiveChange<[CollectionRow<Element>], CollectionRow<Element>>) {
         var next: [Element]
         switch change {
-        case .snapshot(let rows): next = rows.map(\.element)
+        case .snapshot(let rows):
+            next = rows.map(\.element)
+            if !isKnown { isKnown = true }
         case .things(let things):
             next = elements
             var indices = Dictionary(next.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { $1 })
@@ -157,17 +174,20 @@ where Element.ID: LosslessStringConvertible & Sendable {
         }
         if let areInIncreasingOrder { next.sort(by: areInIncreasingOrder) }
         elements = next
-        if !isKnown { isKnown = true }
     }
 
     func note(_ view: UpdateMachine.View, _ storeError: StoreError?) {
+        guard !isStopped else { return }
         if freshness != view.freshness { freshness = view.freshness }
         if sign != view.sign { sign = view.sign }
         if needsSignIn != view.isUnauthorized { needsSignIn = view.isUnauthorized }
         if self.storeError != storeError { self.storeError = storeError }
         var failures: [Element.ID: RequestFailure] = [:]
+        failedThings = [:]
         for stale in view.metadata.knownStale ?? [] {
-            if let id = Element.ID(stale.thing.id) { failures[id] = stale.failure }
+            guard let id = Element.ID(stale.thing.id) else { continue }
+            failures[id] = stale.failure
+            failedThings[id] = stale.thing
         }
         if self.failures != failures { self.failures = failures }
         let isComplete = view.freshness == .connected && view.pending == 0 && view.metadata.knownStale == nil
@@ -175,6 +195,16 @@ where Element.ID: LosslessStringConvertible & Sendable {
     }
 
     func note(_ error: any Error) { thrown = error }
+
+    /// Nothing follows the server any more: what is shown gets older from now on.
+    func stopped() {
+        guard !isStopped else { return }
+        isStopped = true
+        if freshness == .connected {
+            freshness = .cannotConnect(since: Milliseconds(Date().timeIntervalSince1970 * 1_000))
+        }
+        sign = freshness
+    }
 
     func forget() {
         (elements, isKnown, failures) = ([], false, [:])

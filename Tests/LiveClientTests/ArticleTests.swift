@@ -46,7 +46,7 @@ final class ArticleNews<Value: Sendable>: Sendable {
         for name in try Article.names {
             let article = try Article(name)
             for block in article.blocks {
-                let isNamed = ["swift", "js", "html", "json", "bash"].contains(block.language)
+                let isNamed = ["swift", "js", "jsx", "html", "json", "bash"].contains(block.language)
                 #expect(isNamed, "\(name):\(block.line): \(block.language)")
             }
             // The two examples of messages, which another test reads.

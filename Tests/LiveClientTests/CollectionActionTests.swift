@@ -83,7 +83,9 @@ import Testing
         }
         await api.server.change(.update)
         // Until both events are in the state, and not only the answer.
-        try await until("the cursor") { (try? await acting.session.store.load(area: "incident"))?.finger == "0/2" }
+        try await until("the cursor") {
+            (try? await acting.session.store.load(area: SessionFolder.area))?.finger == "0/2"
+        }
         #expect(items["A"]?.version == 3 && api.asked.value.count >= 2)
         watching.cancel()
         await watching.value

@@ -54,6 +54,8 @@ final class ItemAPI: Sendable {
 /// Sessions whose files are in one folder.
 struct SessionFolder {
     static let url = "ws://127.0.0.1:1/live/v1"
+    /// What the metadata of a collection of incidents is stored under.
+    static let area = "collection incident\u{1}1"
     let folder = TemporaryFolder()
 
     static func identity(_ account: String) -> SQLiteStore.Identity {

@@ -142,7 +142,7 @@ import Testing
         #expect(items.lastError is RequestError == (how == "refused"))
         #expect(items.lastError is EncodingError == (how != "refused"))
         // The cursor has passed it, and it is asked for again when somebody looks.
-        let stored = try await session.store.load(area: "incident")
+        let stored = try await session.store.load(area: SessionFolder.area)
         #expect(stored?.finger == "0/3" && stored?.knownStale?.map(\.thing.id) == ["A"])
         api.broken.withLock { $0 = [:] }
         api.weightless.withLock { $0 = [] }
@@ -248,7 +248,7 @@ import Testing
             let store = try await SQLiteStore.open(
                 path: "\(copies.path)/\(number)/\(name)", identity: SessionFolder.identity("PACC1")
             ) { _ in }
-            let finger = try #require(try await store.load(area: "incident")?.finger)
+            let finger = try #require(try await store.load(area: SessionFolder.area)?.finger)
             let rows = try await store.transaction { transaction in
                 try transaction.rows("SELECT id, entity, json FROM live_rows ORDER BY position").map { $0.map(\.text) }
             }

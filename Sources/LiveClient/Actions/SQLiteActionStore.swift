@@ -130,11 +130,23 @@ extension SQLiteStore {
     public func signOut(keep: Bool = true) async throws -> SignedOut {
         let pending: [DeferredAction]
         do {
-            pending = try await transaction { try SQLiteActionStore.read($0) }
-        } catch  where !keep {
+            pending = try await pendingActions()
+        } catch {
+            await close()
             // A file that cannot be read is deleted too.
+            if keep { throw error }
             pending = []
         }
+        return try await signOut(keep: keep, pending: pending)
+    }
+
+    /// The actions that were not sent.
+    func pendingActions() async throws -> [DeferredAction] {
+        try await transaction { try SQLiteActionStore.read($0) }
+    }
+
+    /// The same, where the pending actions are known. The file may be closed already.
+    func signOut(keep: Bool, pending: [DeferredAction]) async throws -> SignedOut {
         await close()
         if !keep {
             try await Self.remove(path: path + StoreFile.asideEnding)

@@ -34,6 +34,9 @@ public final class LiveSession: Sendable {
         var hasRun = false
         var isEnding = false
         var isSigningOut = false
+        /// What was stopped before a sign-out was known of, in order, and the actions that were not sent then.
+        var stopped: [SessionPart]?
+        var pending: [DeferredAction] = []
     }
 
     /// The connection.
@@ -47,14 +50,18 @@ public final class LiveSession: Sendable {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let end = Telling()
+    /// The file's path, and what waits for it; nil where the app has opened the store.
+    private let file: (path: String, released: Telling)?
 
     /// A session of this client and this store, which are closed with it. The store may have tables of the app's.
     public convenience init(client: LiveClient, store: SQLiteStore) {
         self.init(client: client, store: store, feed: nil)
     }
 
-    package init(client: LiveClient, store: SQLiteStore, feed: (any LiveFeed)?) {
-        (self.client, self.store, self.feed) = (client, store, feed)
+    init(
+        client: LiveClient, store: SQLiteStore, feed: (any LiveFeed)?, file: (path: String, released: Telling)? = nil
+    ) {
+        (self.client, self.store, self.feed, self.file) = (client, store, feed, file)
         (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -64,7 +71,7 @@ public final class LiveSession: Sendable {
     ///   - account: the account, and the person where it matters, as the app calls them. Each account has a file of its own at each
     ///     server.
     ///   - folder: has the files; it has to be there.
-    ///   - token: as of ``LiveClient/init(_:token:)``.
+    ///   - token: as of `LiveClient.init`.
     /// - Throws: ``LiveClientError`` for an address that cannot be used, ``StoreError`` for a file that cannot be opened.
     public static func open(
         _ configuration: LiveClientConfiguration, account: String, folder: String,
@@ -72,8 +79,21 @@ public final class LiveSession: Sendable {
     ) async throws -> LiveSession {
         let client = try LiveClient(configuration, token: token)
         let identity = SQLiteStore.Identity(schema: 1, account: account, server: configuration.url)
-        let store = try await SQLiteStore.open(path: "\(folder)/\(identity.fileName)", identity: identity) { _ in }
-        return LiveSession(client: client, store: store)
+        let path = "\(folder)/\(identity.fileName)"
+        let released = try await SessionFiles.acquire(path)
+        do {
+            let store = try await SQLiteStore.open(path: path, identity: identity) { _ in }
+            return LiveSession(client: client, store: store, feed: nil, file: (path, released))
+        } catch {
+            SessionFiles.release(path, released)
+            throw error
+        }
+    }
+
+    deinit { releaseFile() }
+
+    private func releaseFile() {
+        if let file { SessionFiles.release(file.path, file.released) }
     }
 
     // MARK: What belongs to it
@@ -121,7 +141,12 @@ public final class LiveSession: Sendable {
     }
 
     /// It belongs to the session no longer, and is not stopped.
-    package func remove(_ number: Int) { state.withLock { $0.parts[number] = nil } }
+    package func remove(_ number: Int) {
+        state.withLock { state in
+            state.parts[number] = nil
+            state.changes.removeAll { $0 == .start(number) }
+        }
+    }
 
     /// A machine over the session's client, in its store. It is not added.
     package func machine<Area: LiveArea>(_ area: Area, settings: UpdateMachine.Settings) -> LiveMachine<Area>
@@ -186,7 +211,12 @@ public final class LiveSession: Sendable {
     public func signOut(keep: Bool) async throws -> SignedOut {
         state.withLock { $0.isSigningOut = true }
         await finish()
-        return try await store.signOut(keep: keep)
+        let (stopped, pending) = state.withLock { ($0.stopped.take(), $0.pending) }
+        defer { releaseFile() }
+        // It was closed before: collections do not know yet that nothing is to be shown any more.
+        guard let stopped else { return try await store.signOut(keep: keep) }
+        for part in stopped { await part.stop(true) }
+        return try await store.signOut(keep: keep, pending: pending)
     }
 
     // MARK: One change after another
@@ -258,38 +288,12 @@ public final class LiveSession: Sendable {
         }
         for part in parts { await part.stop(isSigningOut) }
         await client.close()
-        if !isSigningOut { await store.close() }
-        end.end()
-    }
-}
-
-/// What starts and stops with a ``LiveSession``.
-package struct SessionPart: Sendable {
-    /// In which order parts are stopped; of the same ones the last that was added first.
-    package enum Order: Int, Sendable {
-        case machines, screens, actions
-    }
-
-    let order: Order
-    /// Of what there may be one at a time; nil: any number.
-    let name: String?
-    package var start: @Sendable () async -> Void = {}
-    package var setForeground: @Sendable (_ isForeground: Bool) async -> Void = { _ in }
-    package var pathChanged: @Sendable (_ isSatisfied: Bool) async -> Void = { _ in }
-    package var tokenChanged: @Sendable (_ isValid: Bool) async -> Void = { _ in }
-    package var stop: @Sendable (_ isSigningOut: Bool) async -> Void = { _ in }
-
-    init(order: Order, name: String? = nil) { (self.order, self.name) = (order, name) }
-
-    /// A machine, which is the only one of its area.
-    package init<Area: LiveArea>(_ machine: LiveMachine<Area>) {
-        self.init(order: .machines, name: machine.area.name)
-        start = { await machine.start() }
-        setForeground = { isForeground in
-            if isForeground { await machine.enterForeground() } else { await machine.enterBackground() }
+        if !isSigningOut {
+            let pending = try? await store.pendingActions()
+            state.withLock { ($0.stopped, $0.pending) = (parts, pending ?? []) }
+            await store.close()
+            releaseFile()
         }
-        pathChanged = { await machine.pathChanged(isSatisfied: $0) }
-        tokenChanged = { await machine.tokenChanged(isValid: $0) }
-        stop = { _ in await machine.stop() }
+        end.end()
     }
 }
