@@ -190,7 +190,7 @@ def test_a_wait_whose_fixed_token_is_gone_is_answered_with_401(node, tmp_path):
 REFUSED = [
     ("revoke", "", ["--account", "A"], 78, "livegate revoke: control.topic is not set"),
     ("revoke", "control: {topic: c}\nlisen: x\n", ["--account", "A"], 78, "lisen: no such key"),
-    ("revoke", "control: {topic: incidents}\n", ["--account", "A"], 78, "control.topic: 'incidents' stands in kafka.topics too"),
+    ("revoke", "control: {topic: incidents}\n", ["--account", "A"], 78, "control.topic: 'incidents' is also in kafka.topics"),
     ("erase", "", ["--account", "A"], 78, "livegate erase: control.topic is not set"),
     ("erase", "control: {topic: c}\n", [], 64, "'--account' is needed"),
     ("erase", "control: {topic: c}\n", ["--account", ""], 64, "account must be a text"),

@@ -9,7 +9,7 @@ extension GatewayServer {
         case (.terminate, .hurried): logger.notice("the drain is cut short: all connections are closed now")
         case (.terminate, _):
             logger.notice(
-                "draining: the node stops when all connections are closed",
+                "draining: the node stops once no client is connected",
                 [
                     .delayMilliseconds: .number(lifecycle.times.delay),
                     .windowMilliseconds: .number(lifecycle.times.window),

@@ -104,7 +104,7 @@ struct MetricTests {
         let page = try ArticleSection("paths", of: "Administration.md").text
         for row in AdminRows.all {
             let path = row.path.hasSuffix("/") && row.path != "/" ? row.path + "ID" : row.path
-            #expect(page.contains("`\(row.method) \(path)`") || page.contains("`\(row.method)` takes"), "\(path)")
+            #expect(page.contains("`\(row.method) \(path)`") || page.contains("`\(row.method)` accepts"), "\(path)")
         }
     }
 
