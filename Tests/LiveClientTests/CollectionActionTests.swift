@@ -93,6 +93,20 @@ import Testing
         await acting.close()
     }
 
+    @Test func `a fetch that fails while an action runs drops no answer`() async throws {
+        let acting = try await Acting()
+        let items = acting.items
+        try await items.perform {
+            acting.api.broken.withLock { $0["A"] = RequestError(status: 400) }
+            await acting.api.server.change(.update)
+            try await until("the failure") { items.failures["A"] != nil }
+            return Item(id: "A", version: 2)
+        }
+        #expect(items["A"]?.version == 2)
+        #expect(try await acting.stored("A")?.version == 2)
+        await acting.close()
+    }
+
     @Test(arguments: [false, true]) func `what was fetched while an action ran may be newer, and stays`(
         _ isAll: Bool
     ) async throws {
