@@ -74,7 +74,7 @@ export function pack(folder) {
 
 if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
     const folder = process.argv[2]
-    if (!folder) {
+    if (!folder || folder.startsWith("-")) {
         console.error("pack.js: which folder? Sources/LiveClientJS/pack.js FOLDER")
         process.exit(64)
     }

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
-import { pathToFileURL } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { gzipSync } from "node:zlib"
 import { ownMembers, pack } from "../../Sources/LiveClientJS/pack.js"
 import "./fakereact.js"
@@ -95,6 +95,14 @@ test("no member that is shortened is one that apps, scenarios or other versions 
     const found = ownMembers.filter(name => files.some(([folder, text]) => (
         new RegExp(folder === "types" ? `\\b${name}\\b` : `"${name}"`).test(text.replace(/\/\*[^]*?\*\/|\/\/.*/g, "")))))
     assert.deepEqual(found, [])
+})
+
+test("it asks for a folder where none is given, or an option in its place", () => {
+    for (const given of [[], ["--help"]]) {
+        const { status, stderr } = spawnSync("node", [fileURLToPath(new URL("../../Sources/LiveClientJS/pack.js", import.meta.url)), ...given], { cwd: folder, encoding: "utf8" })
+        assert.deepEqual([status, stderr], [64, "pack.js: which folder? Sources/LiveClientJS/pack.js FOLDER\n"])
+        assert.ok(!existsSync(join(folder, "--help")))
+    }
 })
 
 test("React is imported by its own entry alone, is the app's, and is not in the package", () => {
