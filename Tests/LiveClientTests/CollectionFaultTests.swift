@@ -111,6 +111,22 @@ import Testing
         await running.value
     }
 
+    @Test func `a late sign-out deletes no file under a later session`() async throws {
+        let folder = SessionFolder()
+        let first = try await folder.session(nil)
+        await first.close()
+        let second = try await folder.session(nil)
+        let leaving = Task { try await first.signOut(keep: false) }
+        _ = try await second.store.load(area: "any")
+        #expect(try folder.files.contains(SessionFolder.identity("PACC1").fileName))
+        // Also where its turn has come by now.
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(try folder.files.contains(SessionFolder.identity("PACC1").fileName))
+        await second.close()
+        #expect(try await leaving.value == SignedOut(isKept: false, pending: []))
+        #expect(try folder.files == [])
+    }
+
     @Test func `a file has one session at a time`() async throws {
         let folder = SessionFolder()
         let first = try await folder.session(nil)

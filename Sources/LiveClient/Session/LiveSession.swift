@@ -205,7 +205,7 @@ public final class LiveSession: Sendable {
 
     /// Somebody signs out: closes everything. Collections show nothing any more.
     ///
-    /// - Parameter keep: false deletes the file: nothing of the account is left on the device.
+    /// - Parameter keep: false deletes the file, once no later session has it: nothing of the account is left on the device.
     /// - Returns: what stays, or what was deleted without being sent.
     @discardableResult
     public func signOut(keep: Bool) async throws -> SignedOut {
@@ -216,7 +216,8 @@ public final class LiveSession: Sendable {
         // It was closed before: collections do not know yet that nothing is to be shown any more.
         guard let stopped else { return try await store.signOut(keep: keep) }
         for part in stopped { await part.stop(true) }
-        return try await store.signOut(keep: keep, pending: pending)
+        let leave = { try await self.store.signOut(keep: keep, pending: pending) }
+        return if let file, !keep { try await SessionFiles.hold(file.path, leave) } else { try await leave() }
     }
 
     // MARK: One change after another

@@ -51,6 +51,13 @@ enum SessionFiles {
         }
     }
 
+    /// Runs work while no session has the file.
+    static func hold<Value>(_ path: String, _ work: () async throws -> Value) async throws -> Value {
+        let own = try await acquire(path)
+        defer { release(path, own) }
+        return try await work()
+    }
+
     static func release(_ path: String, _ own: Telling) {
         open.withLock { if $0[path] === own { $0[path] = nil } }
         own.end()
