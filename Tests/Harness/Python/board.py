@@ -205,7 +205,8 @@ class Board:
         """The status with which it ends."""
         status = self.terminal.process.wait(LIMIT)
         self.terminal.is_status_asked = True
-        eventually(lambda: self.shown.endswith("\x1b[?1049l"), 30, lambda: f"the end of the screen; {self.shown[-200:]!r}")
+        eventually(lambda: self.shown.endswith("\x1b[?1049l"), 30,
+                   lambda: f"the end of the screen, with status {status}; {self.shown[-200:]!r}")
         return status
 
     def quit(self):
